@@ -1,0 +1,3 @@
+"""Assay: mutation testing, autopsy and operational accuracy of vision models."""
+
+__version__ = "0.1.0"
