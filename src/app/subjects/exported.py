@@ -1,0 +1,198 @@
+"""Exported programs (.pt2): checked before they are loaded, since loading one can run code hidden in it.
+
+Three things in such an archive can run code: pickles, native libraries, and strings in the graph's JSON that torch
+looks up, evaluates, or writes Python with. The check reads the archive with the reader that loads it, and refuses what
+it does not know.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from app.errors import UserError
+
+_TEXTS = re.compile(r"archive_(format|version)|byteorder|\.data/.*|version|extra/.*")
+"""Records that are read as plain text or not at all."""
+_PAYLOADS = re.compile(r"(data/(?:weights|constants)/)[^/]+_config\.json")
+_RAW_TENSOR = re.compile(r"(weight|tensor)_\d+")
+_TARGET = re.compile(
+    r"torch\.ops\.(?:higher_order\.[a-z]\w*|[a-z]\w*\.\w+\.[A-Za-z]\w*)|torch\._?sym_\w+|math\.[a-z]\w*|"
+    r"_operator\.(?:getitem|add|sub|mul|truediv|floordiv|mod|pow|neg|pos|abs|eq|ne|lt|le|gt|ge|and_|or_|not_|xor)"
+)
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<other>'\w+'|\d+(?:\.\d+)?(?:e-?\d+)?|[-+*/%(),<>=!&|~]))"
+)
+_SYMBOL = re.compile(
+    r"[a-z]{1,2}\d+|True|False|oo|int_oo|positive|integer|real|nonnegative|nonzero|negative|finite"
+)
+_FUNCTION = re.compile(
+    r"Symbol|Integer|Float|Rational|Max|Min|Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|Pow|Mul|Add|Abs|floor|ceiling|sqrt|Mod|"
+    r"PythonMod|FloorDiv|CleanDiv|CeilDiv|IntTrueDiv|FloatTrueDiv|FloatPow|PowByNatural|ModularIndexing|Where|"
+    r"[LR]Shift|(Ceil|Floor|Trunc|Round)ToInt|TruncToFloat|ToFloat|RoundDecimal|Identity|"
+    r"IsNonOverlappingAndDenseIndicator"
+)
+_NAME = re.compile(r"[\w.:-]*")
+"""Names in the graph; torch writes Python with them."""
+_DESCRIPTION = re.compile(
+    r"stack_trace|nn_module_stack|torch_fn|source_fn_stack|from_node|custom|torch_version|guards_code|as_strings?|"
+    r"(?:in|out)_spec"
+)
+"""Keys of free text, which is shown, quoted or only split; guards run in `ExportedProgram.module`, unused here."""
+_LOOKED_UP = ("default_factory_module", "__enum__")
+"""Keys in a graph's description of its inputs that make torch import a module of the file's choice."""
+
+
+def load_exported(path: Path, allow_unsafe_load: bool = False) -> tuple[nn.Module, tuple[str, ...]]:
+    """The module tree of an exported program and notes about it.
+
+    The program is unflattened, so that its modules are found by their names and can be replaced one by one.
+
+    Raises:
+        UserError: the archive is damaged, holds what can run code and that was not allowed, or was exported
+            in training mode or for one fixed batch size above one.
+    """
+    if not allow_unsafe_load:
+        offending = list(_offences(path))
+        if offending:
+            rest = f" and {len(offending) - 3} more" if len(offending) > 3 else ""
+            raise UserError(
+                f"{path} holds what can run code when it is loaded ({'; '.join(offending[:3])}{rest}): "
+                "export the program again without it, or set allow_unsafe_load=true if you trust its origin"
+            )
+    try:
+        with path.open("rb") as file:
+            program = torch.export.load(file)
+        module = torch.export.unflatten(program)
+    except Exception as error:  # whatever a foreign graph makes torch's own loader raise
+        line = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UserError(f"{path} is an exported program that torch cannot load ({line})") from None
+    _check_evaluation(path, program)
+    return module, _batch_notes(path, program)
+
+
+def _check_evaluation(path: Path, program: torch.export.ExportedProgram) -> None:
+    """Refuses a program recorded in training mode: `eval` cannot change its dropout and batch norms."""
+    for node in program.graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        names = [argument.name for argument in schema.arguments] if schema else []
+        given = dict(zip(names, node.args, strict=False)) | node.kwargs
+        if given.get("train") is True or given.get("training") is True:
+            raise UserError(
+                f"{path} was exported in training mode ({node.target} is random or adapts): call "
+                "model.eval() before torch.export.export"
+            )
+
+
+def _batch_notes(path: Path, program: torch.export.ExportedProgram) -> tuple[str, ...]:
+    inputs = program.graph_signature.user_inputs
+    shapes = [tuple(node.meta["val"].shape) for node in program.graph.nodes if node.name in inputs]
+    if len(shapes) != 1 or len(shapes[0]) != 4:
+        raise UserError(f"{path} must take one batch of pictures (B, C, H, W), not inputs of shape {shapes}")
+    batch = shapes[0][0]
+    if not isinstance(batch, int):
+        return ()
+    if batch > 1:
+        raise UserError(
+            f"{path} was exported for batches of exactly {batch}: export it again with "
+            "dynamic_shapes=({0: torch.export.Dim('batch')},)"
+        )
+    return ("the program was exported for one picture at a time: only a batch size of 1 works",)
+
+
+def _offences(path: Path) -> Iterator[str]:
+    """What in an archive can run code when the program is loaded or run, in words."""
+    try:
+        reader = torch._C.PyTorchFileReader(str(path))
+        records = [name for name in reader.get_all_records() if not name.endswith("/")]
+    except RuntimeError as error:
+        raise UserError(f"{path} is cut off or damaged ({str(error).partition(chr(10))[0]})") from None
+    if len({name.lower() for name in records}) < len(records):
+        yield "two records of one name"  # the reader ignores case, so a check of one could load the other
+    raw: set[str] = set()
+    pickled: set[str] = set()
+    unread = []
+    for name in records:
+        payload = _PAYLOADS.fullmatch(name)
+        if not (payload or name.startswith("models/")):
+            unread += [] if _TEXTS.fullmatch(name) else [name]
+            continue
+        try:
+            content = json.loads(reader.get_record(name))
+        except ValueError:
+            yield f"{name} is not JSON"
+            continue
+        if payload:
+            for folder, entry in ((payload[1], entry) for entry in content.get("config", {}).values()):
+                plain = entry.get("use_pickle") is False and _RAW_TENSOR.fullmatch(
+                    str(entry.get("path_name"))
+                )
+                (raw if plain else pickled).add(f"{folder}{entry.get('path_name')}".lower())
+        else:
+            yield from _graph_offences(content)
+    for name in unread:
+        if name.lower() not in raw or name.lower() in pickled:
+            yield from _pickle_offences(name, reader.get_record(name))
+
+
+def _pickle_offences(name: str, content: bytes) -> Iterator[str]:
+    """Globals that a record needs beyond tensors and plain containers; no other content is known."""
+    if not content:
+        return
+    try:
+        unsafe = sorted(torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(content)))
+    except Exception:  # the scan fails in many ways on what is not a plain torch.save file
+        yield f"{name} is not a readable pickle of tensors"
+        return
+    yield from (f"{name} needs {global_name}" for global_name in unsafe)
+    if not unsafe:
+        try:
+            torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        except Exception:  # as above
+            yield f"{name} is not a readable pickle of tensors"
+
+
+def _graph_offences(node: Any, key: str = "") -> Iterator[str]:
+    """What in a graph torch would look up or evaluate, but for operators and shapes."""
+    if isinstance(node, dict):
+        for inner, value in node.items():
+            if inner in _LOOKED_UP:
+                yield f"the graph imports {value!r}"
+            elif not (_NAME.fullmatch(inner) or _is_arithmetic(inner)):
+                yield f"the graph has the name {inner!r}"
+            yield from _graph_offences(value, inner)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _graph_offences(value, key)
+    elif isinstance(node, str):
+        if key == "target" and not _TARGET.fullmatch(node):
+            yield f"the graph calls {node!r}"
+        elif key == "expr_str" and not _is_arithmetic(node):
+            yield f"the graph evaluates {node!r}"
+        elif any(word in node for word in _LOOKED_UP):
+            yield "the graph imports modules"
+        elif not (_DESCRIPTION.fullmatch(key) or key in {"target", "expr_str"} or _NAME.fullmatch(node)):
+            yield f"the graph has the name {node!r}"
+
+
+def _is_arithmetic(expression: str) -> bool:
+    """Whether an expression is made of numbers, symbols such as s0, and known functions only."""
+    position, text = 0, expression.rstrip()
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            return False
+        position = token.end()
+        name = token["name"]
+        if name and not (
+            _SYMBOL.fullmatch(name) or (_FUNCTION.fullmatch(name) and text[position : position + 1] == "(")
+        ):
+            return False
+    return True

@@ -1,0 +1,246 @@
+"""Models: a module ready for evaluation, with what is needed to feed it and to tell it from others."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from app.errors import UserError
+from app.subjects.checkpoint import fit, read_checkpoint, read_weights, weights_in
+from app.subjects.exported import load_exported
+from app.subjects.formats import Format, locate, recognise
+from app.subjects.preprocess import Preprocess
+
+Output = Literal["auto", "logits", "probs"]
+
+DEFAULT_PREPROCESS = "no preprocessing was given: ImageNet's is used (shorter side 256, centre 224, RGB)"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A classifier under test."""
+
+    name: str
+    """The first half of the subject's name; stays the same when the model is trained again."""
+    module: nn.Module
+    """In evaluation mode, on the CPU; (B, C, H, W) float32 goes in."""
+    digest: str
+    """SHA-256 of the weights: names, types, shapes and bytes."""
+    preprocess: Preprocess
+    """From a picture to the module's input."""
+    class_names: tuple[str, ...] | None = None
+    """Names of the outputs, in training order; None if unknown."""
+    output: Output = "auto"
+    """What the module's outputs are; auto decides by looking at them."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the report should know about how the model was loaded."""
+
+
+def assemble(
+    module: nn.Module,
+    name: str,
+    *,
+    class_names: Sequence[str] | None = None,
+    preprocess: Preprocess | Mapping[str, Any] | None = None,
+    output: Output = "auto",
+    notes: Sequence[str] = (),
+) -> Model:
+    """The model made of a loaded module, which is put in evaluation mode.
+
+    Args:
+        module: the network, its weights loaded.
+        name: letters and digits, without ``@``.
+        class_names: names of the outputs in training order.
+        preprocess: or its fields by name; None takes ImageNet's and notes it.
+        output: auto, logits or probs.
+        notes: remarks for the report.
+
+    Raises:
+        UserError: a bad name, repeated class names, an unknown output type, bad preprocessing,
+            or lazy layers without weights.
+    """
+    if not name or "@" in name:
+        raise UserError(f"model.name must not be empty nor hold '@': {name!r}")
+    if output not in get_args(Output):
+        raise UserError(f"model.output must be auto, logits or probs, not {output!r}")
+    names = None if class_names is None else tuple(str(each) for each in class_names)
+    if names is not None and len(set(names)) < len(names):
+        twice = next(each for each in names if names.count(each) > 1)
+        raise UserError(f"model.class_names holds {twice!r} twice: give each output its own name")
+    if names is not None and len(names) < 2:
+        raise UserError(f"model.class_names must name at least two classes, not {list(names)}")
+    if any(map(nn.parameter.is_lazy, (*module.parameters(), *module.buffers()))):
+        raise UserError(f"model {name} has lazy layers without weights: give model.weights")
+    if preprocess is None:
+        notes = (*notes, DEFAULT_PREPROCESS)
+    module.eval()
+    return Model(name, module, digest_of(module), _preprocess(preprocess), names, output, tuple(notes))
+
+
+def from_state_dict(
+    factory: nn.Module | Callable[[], nn.Module],
+    weights: str | Path | None,
+    *,
+    name: str | None = None,
+    class_names: Sequence[str] | None = None,
+    preprocess: Preprocess | Mapping[str, Any] | None = None,
+    output: Output = "auto",
+    allow_unsafe_load: bool = False,
+) -> Model:
+    """The model of a factory and a file of weights: a state_dict, a Lightning checkpoint or safetensors.
+
+    Args:
+        factory: the module itself or what makes it when called without arguments.
+        weights: the file; None keeps the weights that the factory gives, which then is noted.
+        name: None takes the module's class name.
+        class_names: names of the outputs in training order.
+        preprocess: or its fields by name; None takes ImageNet's.
+        output: auto, logits or probs.
+        allow_unsafe_load: let the file run code if it needs more than tensors.
+
+    Raises:
+        UserError: a factory that makes no module, a file that cannot be read, or weights that do not fit.
+    """
+    module = factory if isinstance(factory, nn.Module) else _made(factory)
+    if weights is None:
+        notes: tuple[str, ...] = ("no file of weights was given: the factory's own weights are used",)
+    else:
+        path = locate(weights)
+        notes = fit(module, read_weights(path, allow_unsafe_load), str(path))
+    return assemble(
+        module,
+        name or type(module).__name__,
+        class_names=class_names,
+        preprocess=preprocess,
+        output=output,
+        notes=notes,
+    )
+
+
+def from_file(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    class_names: Sequence[str] | None = None,
+    preprocess: Preprocess | Mapping[str, Any] | None = None,
+    output: Output = "auto",
+    allow_unsafe_load: bool = False,
+) -> Model:
+    """The model in a file that holds the whole module: TorchScript, an exported program, or a pickled module.
+
+    The format is told by content. A TorchScript module runs its own code by design, in torch's interpreter.
+
+    Args:
+        path: the file, or an MLflow model's directory.
+        name: None takes the file's name, or the directory's.
+        class_names: names of the outputs in training order.
+        preprocess: or its fields by name; None takes ImageNet's.
+        output: auto, logits or probs.
+        allow_unsafe_load: let the file run code, which a pickled module always does.
+
+    Raises:
+        UserError: no file, a damaged or unknown one, one that could run code, or one with weights only.
+    """
+    file = locate(path)
+    module, notes = _load(file, allow_unsafe_load)
+    return assemble(
+        module,
+        name or Path(path).stem.replace("@", "_"),
+        class_names=class_names,
+        preprocess=preprocess,
+        output=output,
+        notes=notes,
+    )
+
+
+def digest_of(module: nn.Module) -> str:
+    """SHA-256, in hex, of a module's state_dict: names, types, shapes and bytes in their order."""
+    hasher = hashlib.sha256()
+    for name, value in module.state_dict().items():
+        if not isinstance(value, Tensor):
+            hasher.update(f"{name}|{type(value).__name__}|{value!r}\n".encode())
+            continue
+        dense = value.detach().cpu()
+        dense = dense.dequantize() if dense.is_quantized else dense
+        dense = dense if dense.layout == torch.strided else dense.to_dense()
+        hasher.update(f"{name}|{value.dtype}|{tuple(value.shape)}\n".encode())
+        hasher.update(dense.resolve_conj().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return hasher.hexdigest()
+
+
+def _load(path: Path, allow_unsafe_load: bool) -> tuple[nn.Module, tuple[str, ...]]:
+    match recognise(path):
+        case Format.TORCHSCRIPT:
+            return _load_torchscript(path), ()
+        case Format.EXPORTED:
+            return load_exported(path, allow_unsafe_load)
+        case Format.SAFETENSORS:
+            raise UserError(_weights_only(path))
+    content = read_checkpoint(path, allow_unsafe_load)
+    if isinstance(content, nn.Module):
+        return content, ("the module was unpickled, which runs code of the file",)
+    weights = weights_in(content)
+    if weights is None:
+        raise UserError(f"{path} holds a {type(content).__name__}, neither a module nor a state_dict")
+    raise UserError(_weights_only(path, weights))
+
+
+def _weights_only(path: Path, weights: Mapping[str, Tensor] | None = None) -> str:
+    what = (
+        f" ({len(weights)} tensors, the first is {next(iter(weights), 'none')})"
+        if weights is not None
+        else ""
+    )
+    return (
+        f"{path} holds a state_dict{what}, not a module: use model=state_dict with model.weights={path} and "
+        "model.factory._target_ set to the class that makes the module"
+    )
+
+
+def _load_torchscript(path: Path) -> nn.Module:
+    with warnings.catch_warnings():
+        # torch calls TorchScript deprecated at every load; a finished model stays in its format.
+        warnings.filterwarnings(
+            "ignore", message=r".*torch\.jit\.load.* is deprecated", category=FutureWarning
+        )
+        warnings.filterwarnings(
+            "ignore", message=r".*torch\.jit\.load.* is deprecated", category=DeprecationWarning
+        )
+        try:
+            module: nn.Module = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]  # untyped
+        except (RuntimeError, ValueError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise UserError(f"{path} is a TorchScript file that torch cannot load ({reason})") from None
+    return module
+
+
+def _made(factory: object) -> nn.Module:
+    if not callable(factory):
+        raise UserError(
+            f"model.factory must be a module or make one when called, not a {type(factory).__name__}"
+        )
+    made = factory()
+    if not isinstance(made, nn.Module):
+        raise UserError(f"model.factory must make a torch.nn.Module, but made a {type(made).__name__}")
+    return made
+
+
+def _preprocess(given: Preprocess | Mapping[str, Any] | None) -> Preprocess:
+    if isinstance(given, Preprocess):
+        return given
+    options = dict(given or {})
+    known = [field.name for field in fields(Preprocess)]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise UserError(f"model.preprocess has no {', '.join(unknown)}: it takes {', '.join(known)}")
+    try:
+        return Preprocess(**options)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"model.preprocess: {error}") from None
