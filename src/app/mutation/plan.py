@@ -1,0 +1,87 @@
+"""The mutants of a campaign: drawn from operators, and kept on disk so that every process has the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import UserError
+from app.mutation.mutant import Mutant
+from app.mutation.operator import Operator
+from app.mutation.targets import Targets
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Mutants in the order of the report, cut into groups."""
+
+    mutants: tuple[Mutant, ...]
+    """All of them."""
+    groups: tuple[int, ...]
+    """How many each group holds."""
+
+
+def draw(operators: Sequence[Operator], targets: Targets, seed: int) -> tuple[Mutant, ...]:
+    """The mutants of several operators, operator by operator.
+
+    Raises:
+        UserError: a pattern that matches nothing, or a model without a fitting target.
+    """
+    mutants = tuple(mutant for operator in operators for mutant in operator.plan(targets, seed))
+    keys = [mutant.key for mutant in mutants]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise UserError(f"two mutants are both {twice}: choose each operator once")
+    return mutants
+
+
+def write(plan: Plan, path: Path) -> None:
+    """Keep a plan, whole or not at all."""
+    content = {
+        "groups": plan.groups,
+        "mutants": [
+            {
+                "operator": mutant.operator.name,
+                "params": dict(mutant.params),
+                "target": mutant.target,
+                "sites": mutant.sites,
+                "seed": mutant.seed,
+                "repetitions": mutant.repetitions,
+            }
+            for mutant in plan.mutants
+        ],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.part")
+    temporary.write_text(json.dumps(content))
+    temporary.replace(path)
+
+
+def read(path: Path, operators: Sequence[Operator]) -> Plan | None:
+    """A plan kept before, None if there is none.
+
+    Raises:
+        UserError: it has mutants of an operator that is not chosen now.
+    """
+    if not path.exists():
+        return None
+    content = json.loads(path.read_text())
+    by_name = {operator.name: operator for operator in operators}
+    mutants = []
+    for each in content["mutants"]:
+        if each["operator"] not in by_name:
+            raise UserError(f"the run was planned with operator {each['operator']}, which is not chosen now")
+        mutants.append(
+            Mutant(
+                by_name[each["operator"]],
+                each["params"],
+                each["target"],
+                tuple(each["sites"]),
+                each["seed"],
+                each["repetitions"],
+            )
+        )
+    return Plan(tuple(mutants), tuple(content["groups"]))
