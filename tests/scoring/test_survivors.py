@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from app.records import Predictions
+from app.scoring import SIGNALS, Rule, Verdict, judge, threshold_verdict
+from app.scoring.survivors import needed_losses, survivors
+
+CASES = 100
+LABELS = np.zeros(CASES, dtype=np.int64)
+STILL = dict.fromkeys(SIGNALS, 0.0)
+
+
+def losing(count, times=1):
+    top1 = np.array([[1] * count + [0] * (CASES - count)] * times, dtype=np.int32)
+    return Predictions(top1, np.full(top1.shape, 0.5, np.float32), np.ones(top1.shape, np.float32))
+
+
+def judged(mutants, **rule):
+    options = Rule(**({"resamples": 10} | rule))
+    return judge(losing(0), mutants, LABELS, classes=2, rng=np.random.default_rng(0), rule=options)
+
+
+def test_hardest_first_and_killed_ones_left_out():
+    judgement = judged([losing(1), losing(60), losing(2), losing(3), None])
+    thresholds = [
+        threshold_verdict(STILL | {"accuracy_drop": 0.016}),
+        threshold_verdict(STILL | {"accuracy_drop": 0.6}),
+        threshold_verdict(STILL | {"recall_drop": 0.02}),
+        threshold_verdict(STILL | {"ece_rise": 0.025}),
+        threshold_verdict(None),
+    ]
+    found = survivors(judgement, thresholds)
+    assert [each.mutant for each in found] == [2, 3, 0]
+    assert [each.nearness for each in found] == ["far", "middle", "near miss"]
+    assert [each.reach for each in found] == pytest.approx([0.2, 0.5, 0.8])
+    assert [each.closest_signal for each in found] == ["recall_drop", "ece_rise", "accuracy_drop"]
+    assert found[2].needed.endswith("by threshold: accuracy_drop of 2.00 points (1.60 points now)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"new_causes": 1.0}, "nothing more, new_causes fired"),
+        ({"autopsy_score_drop": 3.14}, "autopsy_score_drop of 5.0 (3.1 now)"),
+        ({}, "accuracy_drop of 2.00 points (0.00 points now)"),
+    ],
+)
+def test_needed_by_threshold(changes, words):
+    found = survivors(judged([losing(1)]), [threshold_verdict(STILL | changes)])
+    assert found[0].needed.endswith(f"by threshold: {words}")
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.12])
+def test_needed_losses_are_the_fewest_that_kill(delta):
+    others = [losing(50), losing(40), losing(1)]
+    text = needed_losses(judged([losing(2), *others], delta=delta), 0)
+    needed = int(text.split()[0])
+    assert text == f"{needed} lost test cases (2 lost and 0 gained now)"
+    assert judged([losing(needed), *others], delta=delta).verdicts[0].verdict is Verdict.KILLED
+    assert judged([losing(needed - 1), *others], delta=delta).verdicts[0].verdict is not Verdict.KILLED
+
+
+def test_needed_repetitions_are_the_fewest_that_make_it_significant():
+    def one_case_lost(times):
+        top1 = np.zeros((10, CASES), dtype=np.int32)
+        top1[:times, 0] = 1
+        return Predictions(top1, np.full(top1.shape, 0.5, np.float32), np.ones(top1.shape, np.float32))
+
+    text = needed_losses(judged([one_case_lost(1)]), 0)
+    needed = int(text.split("lost in ")[1].split()[0])
+    assert text.endswith("(at most 1 now) and 1.00 points of accuracy lost on average (0.10 points now)")
+    assert judged([one_case_lost(needed)]).verdicts[0].p_adjusted <= 0.05
+    assert judged([one_case_lost(needed - 1)]).verdicts[0].p_adjusted > 0.05
+
+
+def test_a_suite_that_can_never_kill_says_so():
+    few = judge(
+        losing(0).take(np.arange(3)),
+        [losing(1).take(np.arange(3))],
+        LABELS[:3],
+        classes=2,
+        rng=np.random.default_rng(0),
+        rule=Rule(resamples=10),
+    )
+    assert needed_losses(few, 0) == "nothing, 3 test cases are too few (1 lost and 0 gained now)"
+    assert needed_losses(judged([losing(0, times=2)], p0=0.3), 0) == (
+        "nothing, 2 repetitions are too few for 100 test cases"
+    )
