@@ -1,0 +1,157 @@
+"""What a report says about single mutants: verdict, signals, difficulty, and what a survivor lacked.
+
+Rates and effects are fractions; a number that is not defined is None, or NaN, which is written as null too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Verdict: TypeAlias = Literal[
+    "killed", "killed_weak", "survived", "inconclusive", "equivalent", "duplicate", "invalid"
+]
+ThresholdVerdict: TypeAlias = Literal["killed", "survived", "invalid"]
+Kind: TypeAlias = Literal["weight", "module", "stochastic", "input"]
+Interval: TypeAlias = tuple[float, float] | None
+"""Lower and upper bound at 95 %; None where there is none."""
+Parameter: TypeAlias = float | int | str | bool | None
+
+
+@dataclass(frozen=True)
+class Signal:
+    """How far a signal moved from the original to the mutant, against its threshold."""
+
+    value: float | None
+    """The change, in the harmful direction; None if unmeasured."""
+    threshold: float
+    """From where it fires."""
+    fired: bool
+    """Whether it did."""
+
+
+@dataclass(frozen=True)
+class NewCauses:
+    """The signal of cause types that the original does not show."""
+
+    value: int | None
+    """How many; None if unmeasured."""
+    threshold: int
+    """From where it fires."""
+    fired: bool
+    """Whether it did."""
+    causes: tuple[str, ...] = ()
+    """Their types."""
+
+
+@dataclass(frozen=True)
+class Signals:
+    """The five signals of a mutant."""
+
+    accuracy_drop: Signal
+    """Original's accuracy less the mutant's."""
+    recall_drop: Signal
+    """Largest drop of a class's recall."""
+    ece_rise: Signal
+    """Mutant's expected calibration error less the original's."""
+    autopsy_score_drop: Signal
+    """In points of 100."""
+    new_causes: NewCauses
+    """Cause types that only the mutant shows."""
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """How hard a mutant is to notice."""
+
+    score: float | None
+    """Largest ratio of a signal to its threshold: the lower, the harder."""
+    label: Literal["easy", "medium", "hard"] | None
+    """In words."""
+
+
+@dataclass(frozen=True)
+class MutantResult:
+    """One mutant and its verdict."""
+
+    key: str
+    """Names it everywhere."""
+    operator: str
+    """Name of its operator."""
+    kind: Kind
+    """What the operator changes."""
+    params: Mapping[str, Parameter]
+    """Parameters of the operator."""
+    target: str
+    """What it changes in the model, `(input)` for images."""
+    seed: int
+    """Seed of its random values."""
+    repetitions: int
+    """1 if deterministic."""
+    verdict: Verdict
+    """Statistical verdict."""
+    decided_by: str
+    """The test or signal that decided it."""
+    verdict_thresholds: ThresholdVerdict
+    """Verdict of the profile `thresholds`."""
+    trivial: bool
+    """Whether any suite would kill it."""
+    p_value: float | None
+    """Of the test behind the verdict."""
+    p_adjusted: float | None
+    """After adjustment over mutants."""
+    effect: float | None
+    """Accuracy drop (risk difference)."""
+    effect_ci: Interval
+    """Its interval."""
+    cohens_h: float | None
+    """Effect size between the two accuracies."""
+    accuracy: float | None
+    """The mutant's accuracy."""
+    signals: Signals | None
+    """What moved; None for a mutant that gave no outcomes."""
+    difficulty: Difficulty | None
+    """How hard it is to notice."""
+    kills: int
+    """Number of test cases that kill it."""
+    unchanged: bool = False
+    """Whether the operator left every parameter as it was."""
+    reason: str | None = None
+    """Why it is invalid, equivalent or a duplicate."""
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant that survived, and what was missing."""
+
+    key: str
+    """The mutant."""
+    distance: float | None
+    """Largest ratio of a signal to its threshold, 0 for nothing moved."""
+    nearness: Literal["near miss", "middle", "far"] | None
+    """The distance in words."""
+    closest_signal: str | None
+    """The signal nearest to its threshold."""
+    needed: str
+    """What would have killed it, in words."""
+
+
+@dataclass(frozen=True)
+class SignalCoverage:
+    """How often one signal fired on the mutants of one layer and kind."""
+
+    layer: str
+    """Target, `(input)` for images."""
+    kind: Kind
+    """Kind of the operators."""
+    signal: str
+    """Name of the signal."""
+    fired: int
+    """Mutants on which it fired."""
+    below: int
+    """Mutants on which it stayed below its threshold."""
+    unmeasured: int
+    """Mutants on which it could not be measured."""
+    only_killer: int
+    """Mutants on which it alone fired."""

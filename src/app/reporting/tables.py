@@ -1,0 +1,77 @@
+"""Tables beside a report, for pandas and spreadsheets."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.reporting.mutate import MutateReport
+from app.reporting.schema import write_bytes
+
+
+def write_kill_matrix(keys: Sequence[str], kills: NDArray[np.bool_], path: Path) -> Path:
+    """The kill matrix as Parquet: one row a mutant, `key` and the sorted test cases that kill it.
+
+    Args:
+        keys: (M,) names of the mutants.
+        kills: (M, N) flags.
+        path: the file.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - reports without it start faster
+    from pyarrow import parquet  # noqa: PLC0415
+
+    counts = kills.sum(axis=1)
+    cases = pa.ListArray.from_arrays(
+        pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32()),
+        pa.array(np.nonzero(kills)[1], pa.int32()),
+    )
+    table = pa.table(
+        {"key": pa.array(list(keys), pa.string()), "killed_by": cases, "kills": pa.array(counts)}
+    )
+    buffer = io.BytesIO()
+    parquet.write_table(table.replace_schema_metadata({"test_cases": str(kills.shape[1])}), buffer)
+    return write_bytes(buffer.getvalue(), path)
+
+
+def write_mutants(report: MutateReport, path: Path) -> Path:
+    """One row a mutant as CSV, signals in columns of their own.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    import pandas as pd  # noqa: PLC0415 - reports without it start faster
+
+    rows = []
+    for mutant in report.mutants:
+        row: dict[str, object] = {
+            name: getattr(mutant, name)
+            for name in (
+                "key",
+                "operator",
+                "kind",
+                "target",
+                "seed",
+                "repetitions",
+                "verdict",
+                "verdict_thresholds",
+            )
+        }
+        row |= {f"param_{name}": value for name, value in mutant.params.items()}
+        row |= {
+            name: getattr(mutant, name)
+            for name in ("p_value", "p_adjusted", "effect", "cohens_h", "accuracy", "kills")
+        }
+        if mutant.signals is not None:
+            row |= {name: signal.value for name, signal in vars(mutant.signals).items()}
+        if mutant.difficulty is not None:
+            row |= {"difficulty": mutant.difficulty.label, "difficulty_score": mutant.difficulty.score}
+        row |= {"trivial": mutant.trivial, "unchanged": mutant.unchanged, "reason": mutant.reason}
+        rows.append(row)
+    return write_bytes(pd.DataFrame(rows).to_csv(index=False).encode("utf-8", "backslashreplace"), path)
