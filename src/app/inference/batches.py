@@ -1,0 +1,95 @@
+"""Test cases in batches that stay the same whatever ranks, resumed runs or mutants share them.
+
+A loader's item is a whole batch, so devices share batches and not cases: a batch has the same rows, and so the same
+bits, on any number of devices, and an interrupted run goes on with the batches it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+
+PROBE_SIZE = 16
+"""Noise images that follow the test cases: a mutant that moves no output on both changes nothing."""
+
+
+class Images(Protocol):
+    """Where images come from."""
+
+    def __len__(self) -> int:
+        """Number of test cases."""
+        ...
+
+    def load(self, index: int, /) -> Image.Image:
+        """The decoded image of a test case."""
+        ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch as the loader hands it out."""
+
+    number: int
+    """Which batch of the plan; -1 for filling up when there are fewer batches than ranks."""
+    cases: NDArray[np.int64]
+    """(B,) indices; those from N on are the noise images."""
+    images: list[Image.Image]
+    """B decoded images."""
+
+
+class Batches(Dataset[Batch]):
+    """The batches that are still to do.
+
+    Args:
+        images: the test cases.
+        size: test cases a batch.
+        todo: numbers of the batches to hand out; None for all.
+        ranks: hand out at least so many, empty ones if need be, since each rank wants one.
+    """
+
+    def __init__(self, images: Images, size: int, todo: Sequence[int] | None = None, ranks: int = 1) -> None:
+        self.images = images
+        self.size = size
+        self.todo = list(range(self.count(len(images), size)) if todo is None else todo)
+        self.todo += [-1] * (ranks - len(self.todo))
+
+    @staticmethod
+    def count(cases: int, size: int) -> int:
+        """How many batches there are: those of the test cases, and one of noise."""
+        return -(-cases // size) + 1
+
+    def __len__(self) -> int:
+        return len(self.todo)
+
+    def __getitem__(self, index: int) -> Batch:
+        number, cases = self.todo[index], len(self.images)
+        if number < 0:
+            return Batch(-1, np.empty(0, dtype=np.int64), [])
+        last = self.count(cases, self.size) - 1
+        first, stop = (
+            (cases, cases + PROBE_SIZE) if number == last else (number * self.size, (number + 1) * self.size)
+        )
+        chosen = np.arange(first, stop if number == last else min(stop, cases))
+        return Batch(number, chosen, [self._load(int(case)) for case in chosen])
+
+    def _load(self, case: int) -> Image.Image:
+        if case < len(self.images):
+            return self.images.load(case)
+        like = self.images.load(0)
+        rng = np.random.default_rng([0x5EED, case - len(self.images)])
+        shape = (like.height, like.width, *([] if like.mode == "L" else [len(like.getbands())]))
+        return Image.fromarray(rng.integers(0, 256, size=shape, dtype=np.uint8))
+
+    def loader(self, workers: int = 0) -> DataLoader[Batch]:
+        """A loader whose items are batches."""
+        return DataLoader(self, batch_size=1, collate_fn=_only, num_workers=workers)
+
+
+def _only(items: list[Batch]) -> Batch:
+    return items[0]

@@ -1,0 +1,26 @@
+"""What one invocation is given beside its configured parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: a command, or one of a sweep."""
+
+    output: Path
+    """Folder for reports and pictures; it exists."""
+    config: Mapping[str, Any]
+    """The composed configuration, references resolved."""
+    yaml: str
+    """The same as text."""
+    digest: str
+    """Of what the task computes from, so that equal digests mean equal numbers."""
+    command: str
+    """The command line that repeats it."""
+    first: bool = True
+    """Whether this process is the one that writes; the others only compute."""

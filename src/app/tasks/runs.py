@@ -1,0 +1,123 @@
+"""How a task meets the history: its run opened, its lineage written, and its report filed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from app.errors import UserError
+from app.job import Job
+from app.reporting import lineage
+from app.runs import Run, SilentRun
+from app.subjects.subject import Subject
+from app.tracking import Store
+
+RUN_VARIABLE = "ASSAY_RUN_ID"
+"""Tells the processes of one job which run is theirs."""
+LIBRARIES = ("assay", "torch", "torchvision", "pytorch-lightning", "numpy", "scipy", "mlflow", "hydra-core")
+
+
+@contextmanager
+def opened(
+    store: Store, task: str, job: Job, *, subject: Subject | None = None, resume: str | None = None
+) -> Iterator[Run]:
+    """The parent run of this invocation, ended when the block ends; a silent one in further processes.
+
+    Raises:
+        UserError: the store cannot be reached, or the run to resume is another configuration's.
+    """
+    if not job.first:
+        silent = SilentRun()
+        silent.id = os.environ[RUN_VARIABLE]
+        yield silent
+        return
+    name = subject.name if subject is not None else ""
+    if resume is None:
+        tags: dict[str, object] = {"subject": name, "config_digest": job.digest, "command": job.command}
+        if subject is not None:
+            tags |= {"model_digest": subject.model_digest, "data_digest": subject.data_digest}
+        run = store.start(f"{task} {name}".strip(), task=task, params=flat(job.config["task"]), tags=tags)
+        run.artifact_text(job.yaml, "config.yaml")
+        if subject is not None:
+            run.log_input(subject.dataset.name, subject.data_digest, subject.dataset.name)
+    else:
+        before = store.info(store.resolve(resume)).tags
+        if before.get("assay.config_digest") != job.digest:
+            raise UserError(
+                f"resume={resume} was started with other settings: give the same ones as then "
+                f"({before.get('assay.command', 'unknown command')})"
+            )
+        data = None if subject is None else (subject.model_digest, subject.data_digest)
+        if data is not None and data != (before.get("assay.model_digest"), before.get("assay.data_digest")):
+            raise UserError(f"resume={resume} was started with another model or other data of the same name")
+        run = store.resume(resume)
+    os.environ[RUN_VARIABLE] = run.id
+    try:
+        with run:
+            yield run
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; what was done is kept: go on with resume={run.id}") from None
+    finally:
+        os.environ.pop(RUN_VARIABLE, None)
+
+
+def workplace(store: Store, run: Run) -> Path:
+    """The folder for what a run keeps until it has a report."""
+    return store.folder / "work" / run.id
+
+
+def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    """Nested settings as one level of dotted names; what is null or where things are kept is left out."""
+    found: dict[str, object] = {}
+    for key, value in config.items():
+        if key in {"store", "trainer"} or value is None:
+            continue
+        name = f"{prefix}{key}".replace("_target_", "class")
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[name] = value
+    return found
+
+
+def run_block(run: Run, store: Store, job: Job, started: datetime, *, resumed: bool = False) -> lineage.Run:
+    """What a report says about its run."""
+    now = datetime.now().astimezone()
+    versions = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return lineage.Run(
+        id=run.id,
+        parent=store.parent,
+        started=started.isoformat(timespec="seconds"),
+        finished=now.isoformat(timespec="seconds"),
+        seconds=round((now - started).total_seconds(), 3),
+        command=job.command,
+        store=store.address,
+        resumed=resumed,
+        versions=versions,
+    )
+
+
+def subject_block(subject: Subject, notes: tuple[str, ...] = ()) -> lineage.Subject:
+    """What a report says about its subject."""
+    return lineage.Subject(
+        name=subject.name,
+        model=subject.model.name,
+        dataset=subject.dataset.name,
+        model_digest=subject.model_digest,
+        data_digest=subject.data_digest,
+        n=len(subject),
+        classes=subject.classes,
+        excluded=tuple(lineage.Excluded(each.path, each.reason) for each in subject.dataset.excluded),
+        notes=tuple(dict.fromkeys(subject.notes + notes)),
+    )
