@@ -3,7 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.diagnosis.calibration import confident_error_share, reliability
+from app.diagnosis.calibration import (
+    adaptive_ece,
+    classwise_ece,
+    confident_error_share,
+    reliability,
+)
 
 
 def test_by_hand():
@@ -49,3 +54,21 @@ def test_confident_errors():
     right = np.array([False, False, False, True])
     assert confident_error_share(confidence, right) == pytest.approx(2 / 3)
     assert confident_error_share(confidence, np.ones(4, dtype=bool)) == 0
+
+
+def test_adaptive_ece_by_hand():
+    # Two bins of two: (.5, .6) of which one is right, (.8, .9) of which both are.
+    sure, right = np.array([0.9, 0.5, 0.8, 0.6]), np.array([True, False, True, True])
+    assert adaptive_ece(sure, right, bins=2) == pytest.approx((abs(1.1 - 1) + abs(1.7 - 2)) / 4)
+    assert np.isnan(adaptive_ece(sure[:0], right[:0]))
+    assert adaptive_ece(sure[:1], right[:1]) == pytest.approx(0.1)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5))
+def test_classwise_ece_is_the_mean_of_the_ece_of_each_class(seed, classes):
+    rng = np.random.default_rng(seed)
+    rows, labels = rng.dirichlet(np.ones(classes), 30), rng.integers(classes, size=30)
+    alone = [float(reliability(rows[:, k], labels == k).ece) for k in range(classes)]
+    assert classwise_ece(rows, labels) == pytest.approx(np.mean(alone))
+    assert np.isnan(classwise_ece(rows[:0], labels[:0]))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.diagnosis import autopsy_score, confusion, find_causes, metrics, reliability
+from app.diagnosis import autopsy_score, confusion, diagnose, find_causes, metrics, reliability
 from app.diagnosis.calibration import confident_error_share
 from app.diagnosis.signals import signals
 from app.records import Predictions
@@ -89,3 +89,37 @@ def test_signals_of_single_precision_predictions(case):
     assert found.ece == pytest.approx(expected["ece"], abs=1e-6)
     assert found.autopsy_score == expected["autopsy_score"]["overall"]
     assert found.causes == {cause["cause_type"] for cause in expected["causes"]}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_whole_autopsy(case):
+    rows, labels = np.load(GOLDEN / case / "probs.npy"), np.load(GOLDEN / case / "labels.npy")
+    _, _, _, names, expected = load(case)
+    found = diagnose(rows, labels, names, profile="original", resamples=10)
+    overall = expected["overall_metrics"]
+    for name in ("accuracy", "macro_precision", "macro_recall", "macro_f1", "weighted_f1"):
+        assert found.metrics[name].value == pytest.approx(overall[name], abs=1e-12)
+    assert found.metrics["ece"].value == pytest.approx(expected["ece"], abs=1e-9)
+    assert found.probabilities.output == expected["output_type_used"]
+    assert found.confusion.tolist() == expected["confusion_matrix"]
+    assert found.score.overall == expected["autopsy_score"]["overall"]
+    shown = {name: None if np.isnan(value) else value for name, value in found.score.sub_scores.items()}
+    assert shown == expected["autopsy_score"]["sub_scores"]
+    assert set(found.not_applicable) == {name for name, value in shown.items() if value is None}
+    causes = [(each.cause_type, round(each.confidence, 2), list(each.affected)) for each in found.findings]
+    assert causes == [
+        (each["cause_type"], each["confidence"], each["affected"] or []) for each in expected["causes"]
+    ]
+    for mine, theirs in zip(found.classes, expected["class_stats"], strict=True):
+        assert (mine.name, mine.support) == (theirs["class_name"], theirs["sample_count"])
+        numbers = mine.recall.value, mine.precision.value, mine.f1, mine.mean_confidence
+        wanted = [theirs[key] for key in ("recall", "precision", "f1", "mean_confidence")]
+        np.testing.assert_allclose(numbers, wanted, rtol=0, atol=1e-9)
+
+
+def test_underfit_does_not_look_healthy():
+    rows, labels = (np.load(GOLDEN / "underfit" / f"{name}.npy") for name in ("probs", "labels"))
+    found = diagnose(rows, labels, load("underfit")[3], resamples=10)
+    assert found.score.overall < 60
+    assert found.health.label == "unhealthy"
+    assert [each.cause_type for each in found.findings] == ["underfitting"]

@@ -28,7 +28,9 @@ def test_assay_adds_performance_and_what_is_not_applicable_is_left_out():
     found = score([[5, 0], [0, 5]])
     assert found.sub_scores["performance"] == 100
     assert np.isnan(found.sub_scores["generalization"])
-    assert found.overall == round((100 + 100 + 100 + 90 + 75) / 5, 1)
+    assert found.overall == round((5 * 100 + 100 + 100 + 90 + 75) / 9, 1)
+    alike = score([[5, 0], [0, 5]], weights={"performance": 1.0})
+    assert alike.overall == round((100 + 100 + 100 + 90 + 75) / 5, 1)
 
 
 def test_accuracy_moves_the_score_of_assay_only():

@@ -75,3 +75,37 @@ def confident_error_share(confidence: Confidences, right: NDArray[np.bool_]) -> 
     """Share of the wrong predictions, (N,), whose confidence is at least 0.90; 0 if none is wrong."""
     wrong = confidence[~right]
     return float((wrong >= CONFIDENT).mean()) if wrong.size else 0.0
+
+
+def classwise_cells(rows: NDArray[np.float64], bins: int = 10) -> NDArray[np.int64]:
+    """(N, K): the bin of every class's probability, numbered through the classes, `class * bins + bin`."""
+    edges = np.linspace(0.0, 1.0, bins + 1)[1:-1]
+    cells: NDArray[np.int64] = np.searchsorted(edges, rows, side="right")
+    return cells + np.arange(rows.shape[1]) * bins
+
+
+def classwise_ece(rows: NDArray[np.float64], labels: NDArray[np.integer], bins: int = 10) -> float:
+    """Mean over the classes of the ECE of each class's own probability; NaN without test cases.
+
+    Kull et al. (NeurIPS 2019), equation 3.
+    """
+    cases, classes = rows.shape
+    if not cases:
+        return np.nan
+    gaps = rows - (np.arange(classes) == np.asarray(labels)[:, None])
+    cells = classwise_cells(rows, bins)
+    return float(np.abs(np.bincount(cells.ravel(), gaps.ravel())).sum() / (cases * classes))
+
+
+def adaptive_ece(confidence: Confidences, right: NDArray[np.bool_], bins: int = 10) -> float:
+    """ECE over bins that hold equally many test cases each; NaN without test cases.
+
+    Nguyen and O'Connor (EMNLP 2015), section 3.2.
+    """
+    cases = confidence.size
+    if not cases:
+        return np.nan
+    order = np.argsort(confidence, kind="stable")
+    gaps = np.asarray(confidence, dtype=np.float64)[order] - right[order]
+    cells = np.arange(cases) * bins // cases
+    return float(np.abs(np.bincount(cells, gaps)).sum() / cases)

@@ -1,4 +1,8 @@
-"""Diagnosed causes: hypotheses about what is wrong with a classifier, each with its evidence."""
+"""Diagnosed causes: hypotheses about what is wrong with a classifier, each with its evidence.
+
+The five rules here are those of the original tool, with its numbers; `significance` tells which of their
+findings are more than chance.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,17 @@ class Finding:
     """The numbers it rests on, by name."""
     affected: tuple[str, ...] = ()
     """The classes or files concerned; empty if it concerns the whole model."""
+    impact: float = 0.0
+    """Share of the test cases (or of the accuracy, or of the data) that is at stake, 0 to 1."""
+    cases: tuple[int, ...] = ()
+    """The test cases concerned, where they can be named, worst first."""
+    recommendations: tuple[str, ...] = ()
+    """What to do, most useful first; names the classes and numbers."""
+
+    @property
+    def severity(self) -> str:
+        """`high` if 10 % or more is at stake, `medium` from 2 % on, else `low`."""
+        return "high" if self.impact >= 0.10 else "medium" if self.impact >= 0.02 else "low"
 
 
 def find_causes(
@@ -70,15 +85,15 @@ def _class_imbalance(matrix: metrics.Matrix, names: Sequence[str]) -> Iterator[F
     for rare in np.flatnonzero(ratios < 0.5).tolist():
         ratio = float(ratios[rare])
         evidence = {"cases": float(cases[rare]), "ratio_to_median": ratio}
-        yield Finding("class_imbalance", 0.5 + 0.45 * (0.5 - ratio) / 0.5, evidence, (names[rare],))
+        sure = 0.5 + 0.45 * (0.5 - ratio) / 0.5
+        yield Finding("class_imbalance", sure, evidence, (names[rare],), (1 - ratio) / len(cases))
 
 
 def _overfitting(accuracy_gap: float | None) -> Iterator[Finding]:
     """Accuracy on training data is more than 15 points higher."""
     if accuracy_gap is not None and accuracy_gap > 0.15:
-        yield Finding(
-            "overfitting", 0.55 + 0.4 * severity(accuracy_gap, 0.15), {"accuracy_gap": accuracy_gap}
-        )
+        sure = 0.55 + 0.4 * severity(accuracy_gap, 0.15)
+        yield Finding("overfitting", sure, {"accuracy_gap": accuracy_gap}, impact=accuracy_gap)
 
 
 def _class_overlap(
@@ -99,7 +114,8 @@ def _class_overlap(
             sure = 0.6 + 0.35 * max(by_rate, by_cosine)
         else:
             sure = 0.4 + 0.35 * by_rate if confused[a, b] else 0.55 + 0.35 * by_cosine
-        yield Finding("class_overlap", sure, evidence, (names[a], names[b]))
+        taken = float(matrix[a, b] + matrix[b, a]) / float(matrix.sum())
+        yield Finding("class_overlap", sure, evidence, (names[a], names[b]), taken)
 
 
 def _representation_problem(
@@ -108,12 +124,15 @@ def _representation_problem(
     """More than 30 % of the wrong predictions are confident."""
     share = calibration.confident_error_share(confidence, right)
     if share > 0.30:
-        evidence = {"confident_error_share": share, "wrong": float((~right).sum())}
-        yield Finding("representation_problem", 0.5 + 0.4 * severity(share, 0.30), evidence)
+        wrong = float((~right).sum())
+        evidence = {"confident_error_share": share, "wrong": wrong}
+        sure = 0.5 + 0.4 * severity(share, 0.30)
+        yield Finding("representation_problem", sure, evidence, impact=share * wrong / right.size)
 
 
 def _underfitting(confidence: calibration.Confidences, right: NDArray[np.bool_]) -> Iterator[Finding]:
     """The model is neither sure nor right."""
     sure, accuracy = float(confidence.mean(dtype=np.float64)), float(right.mean())
     if sure < 0.55 and accuracy < 0.60:
-        yield Finding("underfitting", 0.6, {"mean_confidence": sure, "accuracy": accuracy})
+        evidence = {"mean_confidence": sure, "accuracy": accuracy}
+        yield Finding("underfitting", 0.6, evidence, impact=1 - accuracy)

@@ -1,0 +1,91 @@
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+from app.diagnosis.detection import Boxes, EvaluationSet, coco_scores
+
+from .scenes import random_set
+
+
+def oracle(data, limits):
+    """Precision and recall arrays of pycocotools."""
+    pytest.importorskip("pycocotools")
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    def rows(boxes):
+        return [
+            {"image_id": int(i) + 1, "category_id": int(k) + 1, "bbox": [x, y, x2 - x, y2 - y]}
+            for i, k, (x, y, x2, y2) in zip(boxes.image, boxes.label, boxes.xyxy.tolist(), strict=True)
+        ]
+
+    truth, found = data.truth, data.found
+    with contextlib.redirect_stdout(io.StringIO()):
+        reference = COCO()
+        reference.dataset = {
+            "images": [{"id": i + 1} for i in range(len(data.images))],
+            "categories": [{"id": k + 1, "name": name} for k, name in enumerate(data.class_names)],
+            "annotations": [
+                row | {"id": i + 1, "area": float(truth.area[i]), "iscrowd": int(truth.crowd[i])}
+                for i, row in enumerate(rows(truth))
+            ],
+        }
+        reference.createIndex()
+        results = [row | {"score": float(found.score[i])} for i, row in enumerate(rows(found))]
+        evaluation = COCOeval(reference, reference.loadRes(results), "bbox")
+        evaluation.params.maxDets = limits
+        evaluation.evaluate()
+        evaluation.accumulate()
+    return evaluation.eval["precision"], evaluation.eval["recall"]
+
+
+def mean(values):
+    return values[values > -1].mean() if (values > -1).any() else np.nan
+
+
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("limit", [100, 12, 2])
+def test_equal_to_pycocotools(seed, limit):
+    data = random_set(seed, crowds=seed % 3 == 1, ties=seed % 3 == 2, most=60)
+    precision, recall = oracle(data, [1, min(10, limit), limit])
+    found = coco_scores(data, max_detections=limit)
+    expected = {
+        "ap": mean(precision[..., 0, 2]),
+        "ap50": mean(precision[0, ..., 0, 2]),
+        "ap75": mean(precision[5, ..., 0, 2]),
+        "ap_small": mean(precision[..., 1, 2]),
+        "ap_medium": mean(precision[..., 2, 2]),
+        "ap_large": mean(precision[..., 3, 2]),
+        "ar": mean(recall[..., 0, 2]),
+        "ar_1": mean(recall[..., 0, 0]),
+        "ar_10": mean(recall[..., 0, 1]),
+    }
+    for name, value in expected.items():
+        assert getattr(found, name) == pytest.approx(value, abs=1e-12, nan_ok=True), name
+    per_class = [mean(precision[:, :, k, 0, 2]) for k in range(4)]
+    np.testing.assert_allclose(found.per_class, per_class, atol=1e-12)
+    assert np.isnan(found.per_class[3])
+
+
+def test_a_limit_of_one_detection():
+    found = coco_scores(random_set(1), max_detections=1)
+    assert found.ar == found.ar_1 == found.ar_10
+    with pytest.raises(ValueError, match="at least 1"):
+        coco_scores(random_set(1), max_detections=0)
+
+
+def test_fractions_have_no_sizes():
+    data = random_set(1)
+    fractions = EvaluationSet(data.images, data.class_names, data.truth, data.found, pixels=False)
+    found = coco_scores(fractions)
+    assert np.isnan([found.ap_small, found.ap_medium, found.ap_large]).all()
+    assert found.ap == coco_scores(data).ap
+
+
+def test_without_truth_all_is_nan():
+    none = Boxes.of([], [], [])
+    found = coco_scores(EvaluationSet(("i",), ("a",), none, Boxes.of([0], [0], [[0, 0, 1, 1]], [0.5])))
+    assert np.isnan(found.ap)
+    assert np.isnan(found.per_class).all()
