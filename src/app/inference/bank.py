@@ -215,7 +215,7 @@ class MutantBank(pl.LightningModule):
                 self._copies = {mutant.key: copy.deepcopy(self.model)}
             copied = self._copies[mutant.key]
             with overlay(mutant, copied, rows, self._mutated(mutant, copied)):
-                return scores_of(copied(x.repeat(tiles, *[1] * (x.dim() - 1))))
+                return scores_of(copied(torch.cat([x] * tiles)))
         weights = self._mutated(mutant, self.model)
         for attempt in (start, start, FULL):
             try:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+SMALL = 4096
+"""Numbers in a list of tensors that are compared rather than its identity."""
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size)
 
 
@@ -25,6 +27,15 @@ class CallTree:
     exactly when after[j] <= i."""
     opaque: set[int] = field(default_factory=set)
     """Calls whose output holds something else than tensors and plain values, which can't be handed out safely."""
+    sizes: dict[int, int] = field(default_factory=dict)
+    """Bytes of each call's output, where it was looked at."""
+    work: dict[int, int] = field(default_factory=dict)
+    """Multiplications of each call of a convolution or linear layer, where it was looked at."""
+
+    def look(self, call: int, module: nn.Module, output: Any) -> None:
+        """Note what a call made."""
+        self.sizes[call] = sum(tensor.nbytes for tensor in tensors(output))
+        self.work[call] = work_of(module, output)
 
     def first(self, name: str) -> int | None:
         """The number of the first call of a module, None if it was never called."""
@@ -60,6 +71,15 @@ def map_tensors(function: Callable[[Tensor], Tensor], value: Any) -> Any:
     return tree_unflatten([function(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves], spec)
 
 
+def work_of(module: nn.Module, output: Any) -> int:
+    """Multiplications that a convolution or linear layer does for its output; 0 for any other module."""
+    weight = module._parameters.get("weight")
+    if weight is None or weight.dim() < 2 or not isinstance(output, Tensor):
+        return 0
+    channels = getattr(module, "out_channels", getattr(module, "out_features", None))
+    return output.numel() * weight.numel() // channels if channels else 0
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two outputs hold equal tensors, bit for bit but for the kind of NaN."""
     left, right = tensors(a), tensors(b)
@@ -88,6 +108,9 @@ class Uses(TorchFunctionMode):
         super().__init__()
         self.watched: dict[int, tuple[int, Tensor]] = {}
         self.used: set[int] = set()
+        self._shapes = {Tensor.shape.__get__, Tensor.dtype.__get__, Tensor.device.__get__}  # type: ignore[attr-defined]  # getters
+        self._shapes |= {Tensor.size, Tensor.dim, Tensor.numel, Tensor.__len__, Tensor.is_floating_point}
+        self._views = {torch.flatten, torch.reshape, Tensor.flatten, Tensor.reshape, Tensor.view}
 
     def watch(self, call: int, output: Any) -> None:
         """Watch the output of a call; the tensors are kept alive, so that their ids stay theirs."""
@@ -101,12 +124,17 @@ class Uses(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the uses, then call through."""
-        for tensor in tensors((args, kwargs or {})):
-            entry = self.watched.get(id(tensor))
-            if entry is not None:
-                self.used.add(entry[0])
-        return func(*args, **(kwargs or {}))
+        """Note the uses, then call through. Asking for a shape is no use, and what is reshaped is watched on."""
+        entries = [self.watched.get(id(tensor)) for tensor in tensors((args, kwargs or {}))]
+        calls = [entry[0] for entry in entries if entry is not None]
+        if func in self._shapes:
+            calls = []
+        output = func(*args, **(kwargs or {}))
+        if calls and func in self._views:
+            self.watch(calls[0], output)
+        else:
+            self.used.update(calls)
+        return output
 
 
 def state_of(module: nn.Module) -> dict[tuple[str, str], tuple[int, int]]:
@@ -122,5 +150,15 @@ def state_of(module: nn.Module) -> dict[tuple[str, str], tuple[int, int]]:
                 prints[name, key] = (hash(tuple(map(id, value.values()))), len(value))
             else:
                 sized = isinstance(value, list | dict | set | tuple)
-                prints[name, key] = (id(value), len(value) if sized else 0)
+                prints[name, key] = (_content(value) or id(value), len(value) if sized else 0)
     return prints
+
+
+def _content(value: Any) -> int:
+    """A hash of the numbers in a short list of tensors, which may be made anew without being another; else 0."""
+    if not isinstance(value, list | tuple) or not all(isinstance(item, Tensor) for item in value):
+        return 0
+    if sum(item.numel() for item in value) > SMALL:
+        return 0
+    numbers = tuple((tuple(item.shape), item.detach().cpu().double().numpy().tobytes()) for item in value)
+    return hash((type(value), numbers))

@@ -101,7 +101,7 @@ def spread(value: Any, growth: Growth | None, copies: int, each: Each) -> Any:
 
 def tile(tensor: Tensor, copies: int) -> Tensor:
     """Copies of a batch, one after the other along the first dimension."""
-    return tensor.repeat(copies, *[1] * (tensor.dim() - 1)) if tensor.dim() else tensor.clone()
+    return tensor.repeat(copies, *[1] * (tensor.dim() - 1)) if tensor.dim() else tensor
 
 
 def blank(value: float) -> Each:

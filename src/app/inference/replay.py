@@ -18,15 +18,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from app.inference import copies
 from app.inference.calls import CallTree, Uses, is_opaque, map_tensors, same, similar, state_of, tensors
+from app.inference.copies import Growth
 
 log = logging.getLogger(__name__)
 
 Inner = Callable[..., Any]
 OnCall = Callable[[str, Inner, tuple[Any, ...], dict[str, Any]], Any]
 
-INPUT_CALL = -1
-"""Stands for the model's own input among the numbers of calls."""
+INPUT_CALL, OUTPUT_CALL = -1, -2
+"""Stand for the model's own input and output among the numbers of calls."""
 
 
 class ReplayError(RuntimeError):
@@ -56,10 +58,12 @@ class Replay:
     Args:
         module: the model, in eval mode. While `installed`, its submodules carry an instance attribute `forward`
             (hooks would switch off the fast paths of torch's attention modules and move last bits).
+        alike: whether the outputs of two copies of a batch are those of the batch twice, within rounding.
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, alike: Callable[[Any, Any], bool] = similar) -> None:
         self.module = module
+        self._alike = alike
         self.reason: str | None = None
         """Why nothing can be replayed (every pass is a full one then); None if it can."""
         self._tree = CallTree()
@@ -69,12 +73,12 @@ class Replay:
         self._tiles: dict[Start, bool] = {}
         self._changed: set[int] = set()  # calls whose output is changed in place later
         # the slice of the survey: its recording and the model's output
-        self._slice: Tensor | None = None
+        self._slice: Any = None
         self._slice_kept: dict[int, Any] = {}
         self._reference: Any = None
         # what the current pass and batch hold
         self._on_call: OnCall | None = None
-        self._batch: Tensor | None = None
+        self._batch: Any = None
         self._kept: dict[int, Any] = {}
         self._versions: dict[int, list[tuple[Tensor, int]]] = {}
         self._diverged = False
@@ -106,7 +110,7 @@ class Replay:
 
         return forward
 
-    def _pass(self, on_call: OnCall | None, batch: Tensor) -> Any:
+    def _pass(self, on_call: OnCall | None, batch: Any) -> Any:
         self._on_call = on_call
         try:
             return self.module(batch)
@@ -115,13 +119,13 @@ class Replay:
 
     # -- surveying the model --------------------------------------------------------------------------------------
 
-    def survey(self, batch: Tensor) -> None:
-        """Learn the model's calls on a small slice of the data; two images do.
+    def survey(self, batch: Any) -> None:
+        """Learn the model's calls on a small slice of the data; two images do, for a detector one.
 
         Sets `reason` where the model keeps state between calls or does not give the same output twice.
 
         Args:
-            batch: (B, ...) input of the model; it is not changed.
+            batch: input of the model, (B, ...) or a list with one tensor an image; it is not changed.
         """
         self._starts, self._tiles, self._changed = {}, {}, set()
         self.reason, self._slice, self.surveyed = None, batch, True
@@ -129,17 +133,21 @@ class Replay:
             self.reason = "TorchScript hides the calls of its modules"
             return
         before = state_of(self.module)
-        self._tree, output = self._trace(batch.clone(), None, None)
+        self._tree, output = self._trace(_clone(batch), None, None)
         if state_of(self.module) != before:
             self.reason = "the model keeps state between its calls"
             return
         self._changed = self._moved()
         self._reference = map_tensors(torch.clone, output)
-        again, second = self._trace(batch.clone(), None, None)
+        again, second = self._trace(_clone(batch), None, None)
         if again.names != self._tree.names or not same(second, self._reference):
             self.reason = "the model does not give the same output twice"
         self._slice_kept = self._kept
+        self._look_again()
         self.release()
+
+    def _look_again(self) -> None:
+        """What else the survey should learn while its recording is held."""
 
     def start(self, sites: Sequence[str], *, output: bool = False) -> Start:
         """Where a mutant of some modules begins.
@@ -165,15 +173,19 @@ class Replay:
         False for models that mix the rows of a batch or keep it along another dimension than the first.
         """
         if start not in self._tiles:
-            expected = map_tensors(lambda t: _tile(t, 2), self._reference)
             try:
-                self._tiles[start] = self._slice is not None and similar(
+                expected = copies.spread(self._reference, self._growth(OUTPUT_CALL), 2, copies.tile)
+                self._tiles[start] = self._slice is not None and self._alike(
                     self._on_slice(start, tiles=2), expected
                 )
             except Exception as error:
                 log.debug("two copies of the batch failed: %s", error)
                 self._tiles[start] = False
         return self._tiles[start]
+
+    def _growth(self, call: int) -> Growth | None:  # noqa: ARG002 - the same for all
+        """How the output of a call grows with the copies of a batch; None where by its rows."""
+        return None
 
     def _limit(self, site: str, *, output: bool) -> int:
         """The first call that a mutant of the site can touch. A site never called itself is read by its parent."""
@@ -213,7 +225,7 @@ class Replay:
         return FULL
 
     def _name(self, call: int) -> str:
-        return self._tree.names[call] if call < len(self._tree.names) else "the output"
+        return self._tree.names[call] if 0 <= call < len(self._tree.names) else "the output"
 
     def _inplace_calls(self, limit: int) -> frozenset[int]:
         """Calls before the limit that change a tensor they are given, judged on the slice."""
@@ -229,7 +241,7 @@ class Replay:
                 found.add(call)
             return output
 
-        self._pass(on_call, self._sliced().clone())
+        self._pass(on_call, _clone(self._slice))
         return frozenset(found)
 
     def _on_slice(
@@ -239,26 +251,29 @@ class Replay:
         blank: float = 0.0,
         watch: Callable[[int, Any], None] | None = None,
     ) -> Any:
+        if self._slice is None:
+            raise ReplayError("survey a slice of the data first")
+        if not self._slice_kept:
+            self._trace(_clone(self._slice), None, None)
+            self._slice_kept = self._kept
         self._batch, self._kept = self._slice, self._slice_kept
         try:
             if start.limit == 0:
-                return self._pass(None, _tile(self._sliced(), tiles))
+                return self._pass(None, self._tiled(self._slice, tiles))
             return self._replay(start, tiles, blank=blank, watch=watch)
         finally:
             self.release()
 
-    def _sliced(self) -> Tensor:
-        if self._slice is None:
-            raise ReplayError("survey a slice of the data first")
-        return self._slice
-
     # -- one batch --------------------------------------------------------------------------------------------------
 
-    def record(self, batch: Tensor, starts: Sequence[Start]) -> Any:
+    def _tiled(self, batch: Any, tiles: int) -> Any:
+        return copies.spread(batch, self._growth(INPUT_CALL), tiles, copies.tile)
+
+    def record(self, batch: Any, starts: Sequence[Start]) -> Any:
         """Run the original on a batch and hold what the given starts read.
 
         Args:
-            batch: (B, ...) input of the model; it is not changed.
+            batch: input of the model, (B, ...) or a list with one tensor an image; it is not changed.
             starts: from `start`, of all mutants that will run on this batch.
 
         Returns:
@@ -267,13 +282,13 @@ class Replay:
         self.release()
         self._batch, self._diverged = batch, False
         if self.reason is not None:
-            return self._pass(None, batch.clone())
+            return self._pass(None, _clone(batch))
         keep = frozenset(
             call for start in starts for call in self._tree.outermost(start.limit, skip=start.skip)
         )
         read = frozenset(call for start in starts for call in start.read)
         while True:
-            tree, output = self._trace(batch.clone(), keep, read)
+            tree, output = self._trace(_clone(batch), keep, read)
             if tree.names != self._tree.names:
                 log.info(
                     "a batch takes another way through the model than the first one: its mutants run whole"
@@ -301,7 +316,7 @@ class Replay:
         if self._batch is None:
             raise ReplayError("record a batch first")
         if start.limit == 0 or self._diverged or self.reason is not None:
-            return self._pass(None, _tile(self._batch, tiles) if tiles > 1 else self._batch.clone())
+            return self._pass(None, self._tiled(self._batch, tiles) if tiles > 1 else _clone(self._batch))
         output = self._replay(start, tiles)
         moved = self._moved()
         if moved:
@@ -310,10 +325,10 @@ class Replay:
         return output
 
     def _trace(
-        self, batch: Tensor, keep: frozenset[int] | None, read: frozenset[int] | None
+        self, batch: Any, keep: frozenset[int] | None, read: frozenset[int] | None
     ) -> tuple[CallTree, Any]:
         """One pass of the original that holds the outputs of some calls (None: of all, and looks for opaque ones)."""
-        tree = CallTree()
+        tree, modules = CallTree(), dict(self.module.named_modules()) if keep is None else {}
         self._kept, self._versions = {}, {}
 
         def on_call(name: str, inner: Inner, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -322,6 +337,8 @@ class Replay:
             tree.after.append(0)
             output = inner(*args, **kwargs)
             tree.after[call] = len(tree.names)
+            if keep is None:
+                tree.look(call, modules[name], output)
             if keep is None and is_opaque(output):
                 tree.opaque.add(call)
             elif keep is None or call in keep:
@@ -332,7 +349,7 @@ class Replay:
 
     def _keep(self, call: int, output: Any, *, values: bool) -> None:
         if not values:
-            self._kept[call] = map_tensors(lambda t: _blank(t, 1, 0.0), output)
+            self._kept[call] = copies.spread(output, None, 1, copies.blank(0.0))
         elif call in self._changed:
             self._kept[call] = map_tensors(torch.clone, output)
         else:
@@ -351,10 +368,10 @@ class Replay:
         tree, position = self._tree, 0
 
         def hand_out(call: int, value: Any) -> Any:
-            if call not in start.read:
-                value = map_tensors(lambda t: _blank(t, tiles, blank), value)
-            elif tiles > 1:
-                value = map_tensors(lambda t: _tile(t, tiles), value)
+            if call not in start.read or tiles > 1:
+                growth = self._growth(call) if tiles > 1 else None
+                each = copies.tile if call in start.read else copies.blank(blank)
+                value = copies.spread(value, growth, tiles, each)
             elif call in self._changed or call == INPUT_CALL:
                 value = map_tensors(torch.clone, value)
             else:
@@ -379,13 +396,5 @@ class Replay:
         return self._pass(on_call, hand_out(INPUT_CALL, self._batch))
 
 
-def _tile(tensor: Tensor, tiles: int) -> Tensor:
-    """Copies of a batch, one after the other along the first dimension."""
-    return tensor.repeat(tiles, *[1] * (tensor.dim() - 1)) if tensor.dim() else tensor
-
-
-def _blank(tensor: Tensor, tiles: int, value: float) -> Tensor:
-    """The right shape and type without memory, for whoever only passes it on."""
-    if not tensor.is_floating_point() or tensor.dim() == 0:
-        return _tile(tensor, tiles)
-    return tensor.new_full((1,), value).expand(tensor.shape[0] * tiles, *tensor.shape[1:])
+def _clone(value: Any) -> Any:
+    return map_tensors(torch.clone, value)

@@ -85,6 +85,11 @@ def numbers(module: nn.Module, name: str) -> Array:
 
 
 def like(values: Array, module: nn.Module, name: str) -> Tensor:
-    """An array as a tensor of the type and on the device of a parameter."""
+    """An array as a tensor of a parameter's type, device and memory layout.
+
+    In memory of torch's own: NumPy aligns less, and matrix products differ in their last bits by alignment.
+    """
     parameter: Tensor = getattr(module, name)
-    return torch.from_numpy(np.ascontiguousarray(values)).to(device=parameter.device, dtype=parameter.dtype)
+    return torch.empty_like(parameter, requires_grad=False).copy_(
+        torch.from_numpy(np.ascontiguousarray(values))
+    )

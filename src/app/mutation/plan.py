@@ -30,12 +30,22 @@ def draw(operators: Sequence[Operator], targets: Targets, seed: int) -> tuple[Mu
     Raises:
         UserError: a pattern that matches nothing, or a model without a fitting target.
     """
-    mutants = tuple(mutant for operator in operators for mutant in operator.plan(targets, seed))
+    mutants = tuple(mutant for operator in operators for mutant in _of(operator, targets, seed))
     keys = [mutant.key for mutant in mutants]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise UserError(f"two mutants are both {twice}: choose each operator once")
     return mutants
+
+
+def _of(operator: Operator, targets: Targets, seed: int) -> Sequence[Mutant]:
+    try:
+        return operator.plan(targets, seed)
+    except UserError as error:
+        message = str(error)
+        raise UserError(
+            message if operator.name in message else f"operators.{operator.name}: {error}"
+        ) from None
 
 
 def write(plan: Plan, path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Running a detector and its mutants over a data set: class rows, ragged masks, one pass for all mutants."""

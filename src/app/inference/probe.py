@@ -1,0 +1,256 @@
+"""One pass over the test cases for all that a diagnosis looks at: class scores, and what one layer makes of them.
+
+Ranks share batches and leave a file for each, so that the first of them gathers every test case once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor, nn
+
+from app.errors import UserError
+from app.inference.bank import Classifier
+from app.inference.batches import Batch, Batches, Images
+from app.inference.features import Layers, find_layers
+from app.inference.outcomes import OutputType, ResolvedOutput, resolve_output, scores_of
+
+NOWHERE = Layers((), inputs=False)
+"""No layer."""
+LOOK = 8
+"""Images that the model is tried on before the pass."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a look at a few images tells of a model."""
+
+    classifier: Classifier
+    """The model, its output type resolved."""
+    outputs: int
+    """K, the width of its output."""
+    layers: Layers
+    """Where test cases are embedded; no names if the model lets nobody look inside."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What one pass found; N test cases, in order."""
+
+    scores: NDArray[np.float32]
+    """(N, K): the network's class scores, as they came out."""
+    cases: NDArray[np.int64]
+    """(M,): the test cases that were embedded."""
+    embeddings: NDArray[np.float32] | None
+    """(M, D): what the layer makes of them; None without a layer."""
+
+
+def examine(
+    module: nn.Module,
+    to_batch: Callable[[Sequence[Image.Image]], Tensor],
+    images: Images,
+    output: OutputType,
+    layer: str | None = None,
+) -> Examined:
+    """Run a model on a few images: does it give class scores, and where can test cases be embedded?
+
+    Rows that are not finite are let through here: what is done about them is chosen for all test cases.
+
+    Args:
+        module: the network, in eval mode.
+        to_batch: preprocessing of images to its input.
+        images: the test cases.
+        output: what its scores are.
+        layer: a module, or a pattern, whose output embeds; None for what goes into the last linear layer.
+
+    Raises:
+        UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
+    """
+    batch = to_batch([images.load(index) for index in range(min(LOOK, len(images)))])
+    with torch.no_grad():
+        try:
+            scores = scores_of(module(batch.clone()))
+        except UserError:
+            raise
+        except Exception as error:
+            line = " ".join(str(error).split())[:200] or type(error).__name__
+            raise UserError(
+                f"the model cannot run on preprocessed images of shape {tuple(batch.shape[1:])}: {line}; "
+                "check model.preprocess"
+            ) from error
+    if scores.shape[0] != batch.shape[0]:
+        raise UserError(
+            f"the model gives {scores.shape[0]} rows for {batch.shape[0]} images; one each is needed"
+        )
+    finite = scores[torch.isfinite(scores).all(dim=1)]
+    resolved: ResolvedOutput = "logits"
+    if len(finite):
+        resolved = resolve_output(finite, output)
+    classifier = Classifier(module, to_batch, resolved)
+    return Examined(classifier, scores.shape[1], find_layers(classifier, images, layer))
+
+
+class Probe(pl.LightningModule):
+    """Runs a network once on each batch and writes what comes out; to be used with `Trainer.predict`.
+
+    Args:
+        classifier: the model.
+        folder: where the files of the batches go.
+        layers: where test cases are embedded.
+        embedded: (N,) which test cases are.
+        advance: is told how many test cases are done.
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        folder: Path,
+        *,
+        layers: Layers,
+        embedded: NDArray[np.bool_],
+        advance: Callable[[int], None],
+    ) -> None:
+        super().__init__()
+        self.model = classifier.module
+        self.classifier = classifier
+        self.folder, self.layers, self.embedded, self.advance = folder, layers, embedded, advance
+
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:  # noqa: ARG002
+        """Images stay where they are until they are preprocessed."""
+        return batch
+
+    def predict_step(self, batch: Batch, batch_idx: int) -> int:  # noqa: ARG002
+        """Run the network on a batch and write its file; returns the batch's number."""
+        if batch.number < 0:
+            return batch.number
+        x = self.classifier.to_batch(batch.images).to(self.device)
+        with _embedded(self.model, self.layers) as seen:
+            scores = scores_of(self.model(x)).cpu().numpy()
+        wanted = self.embedded[batch.cases]
+        rows = np.zeros((0, 0), dtype=np.float32)
+        if self.layers.names and wanted.any():
+            parts = [seen.get(name) for name in self.layers.names]
+            if any(part is None or len(part) != len(batch.cases) for part in parts):
+                raise UserError(
+                    f"task.layer: {self.layers.words} does not hold one row a test case; name another layer"
+                )
+            rows = (
+                torch.cat([part for part in parts if part is not None], dim=1)[wanted].float().cpu().numpy()
+            )
+        path = file_of(self.folder, batch.number)
+        temporary = path.with_suffix(f".{os.getpid()}.part")
+        with temporary.open("wb") as file:
+            np.savez(file, cases=batch.cases, scores=scores, embedded=batch.cases[wanted], rows=rows)
+        temporary.replace(path)
+        self.advance(len(batch.cases))
+        return batch.number
+
+
+def probe(
+    classifier: Classifier,
+    images: Images,
+    trainer: Any,
+    folder: Path,
+    *,
+    layers: Layers = NOWHERE,
+    embedded: NDArray[np.bool_] | None = None,
+    batch_size: int = 128,
+    workers: int = 0,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Probed | None:
+    """One pass over all test cases. Every rank must take part; only the first gets the result, others None.
+
+    Args:
+        classifier: the model.
+        images: the test cases.
+        trainer: Lightning's.
+        folder: for the files of the batches; all ranks see it.
+        layers: where test cases are embedded.
+        embedded: (N,) which test cases are; None for all.
+        batch_size: test cases a batch.
+        workers: processes that decode.
+        advance: is told how many test cases are done.
+
+    Raises:
+        UserError: the layer does not hold one row a test case.
+        KeyboardInterrupt: it was interrupted.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    count = Batches.count(len(images), batch_size) - 1  # without the batch of noise
+    chosen = np.ones(len(images), dtype=np.bool_) if embedded is None else embedded
+    batches = Batches(images, batch_size, list(range(count)), trainer.world_size)
+    module = Probe(
+        classifier,
+        folder,
+        layers=layers,
+        embedded=chosen,
+        advance=lambda cases: advance(trainer.world_size * cases),
+    )
+    try:
+        trainer.predict(module, dataloaders=batches.loader(workers), return_predictions=False)
+    except SystemExit as error:  # Lightning's way to end after an interrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise KeyboardInterrupt from error
+    trainer.strategy.barrier()
+    return _gathered(folder, count, len(images)) if trainer.is_global_zero else None
+
+
+def vectors(tensor: Tensor) -> Tensor:
+    """(B, D): one vector a test case; means over places (B, D, H, W) and tokens (B, T, D), else flattened."""
+    if tensor.dim() == 4:
+        return tensor.mean(dim=(2, 3))
+    return tensor.mean(dim=1) if tensor.dim() == 3 else tensor.flatten(1)
+
+
+def file_of(folder: Path, batch: int) -> Path:
+    """The file of a batch."""
+    return folder / f"batch{batch:06d}.npz"
+
+
+def _gathered(folder: Path, count: int, cases: int) -> Probed:
+    parts: dict[str, list[NDArray[Any]]] = {"cases": [], "scores": [], "embedded": [], "rows": []}
+    for batch in range(count):
+        with np.load(file_of(folder, batch), allow_pickle=False) as arrays:
+            for name, found in parts.items():
+                found.append(arrays[name])
+    if not np.array_equal(np.concatenate(parts["cases"]), np.arange(cases)):
+        raise RuntimeError("the pass does not hold each test case once")
+    rows = [each for each in parts["rows"] if each.size]
+    embeddings = np.concatenate(rows) if rows else None
+    embedded = np.concatenate(parts["embedded"]) if embeddings is not None else np.zeros(0, dtype=np.int64)
+    return Probed(np.concatenate(parts["scores"]), embedded, embeddings)
+
+
+@contextmanager
+def _embedded(module: nn.Module, layers: Layers) -> Iterator[dict[str, Tensor]]:
+    """Keeps, as vectors, what goes into layers or comes out, before anything later can change it in place."""
+    seen: dict[str, Tensor] = {}
+
+    def keep(name: str, value: Any) -> None:
+        first = value[0] if isinstance(value, tuple | list) and value else value
+        if isinstance(first, Tensor):
+            seen[name] = vectors(first.detach()).clone()
+
+    handles = []
+    for name in layers.names:
+        child = module.get_submodule(name)
+        if layers.inputs:
+            handles.append(child.register_forward_pre_hook(lambda _, given, name=name: keep(name, given)))
+        else:
+            handles.append(child.register_forward_hook(lambda _, __, output, name=name: keep(name, output)))
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
