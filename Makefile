@@ -24,7 +24,7 @@ demo: setup  ## Run the main job on embedded real data (SEED=n)
 	$(BIN)/python -m app +experiment=demo seed=$(SEED)
 
 test: setup  ## Run all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: setup  ## Check format, style and types
 	$(BIN)/ruff format --check .

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -34,12 +33,22 @@ def execute(config: DictConfig) -> None:
     """
     logging.captureWarnings(capture=True)
     rank = int(os.environ.get("LOCAL_RANK", "0")) + int(os.environ.get("NODE_RANK", "0"))
-    if rank == 0:
-        configuration.check(config)
-    _fetch_model(config)
     context = HydraConfig.get()
-    output = Path(context.runtime.output_dir)
     overrides = [str(each) for each in context.overrides.task]
+    if config.model is None:
+        config.trainer = None  # nothing to run on a device: PyTorch need not even be imported
+    configuration.drop_unchosen(config)
+    if rank == 0:
+        _no_idle_plus(overrides)
+        configuration.check(config)
+    else:
+        for name in (
+            "pytorch_lightning",
+            "lightning_fabric",
+        ):  # further processes leave the talking to the first
+            logging.getLogger(name).setLevel(logging.WARNING)
+    _fetch_model(config)
+    output = Path(context.runtime.output_dir)
     job = Job(
         output=output,
         config=configuration.plain(config),
@@ -49,34 +58,47 @@ def execute(config: DictConfig) -> None:
         first=rank == 0,
     )
     with _ranks(output):
-        _build(config.task).run(job)
+        _build(config, "task").run(job)
 
 
-def _build(node: DictConfig) -> Any:
+def _no_idle_plus(overrides: Sequence[str]) -> None:
+    """Refuse a plus before a group that has a choice already: Hydra would not say that it has no effect."""
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.startswith("+") and key != "+experiment" and configuration.choices(key.lstrip("+")):
+            raise UserError(f"{override} has no effect: leave out the plus, {key.lstrip('+')}={value}")
+
+
+def _build(config: DictConfig, part: str) -> Any:
     try:
-        return hydra.utils.instantiate(node, _convert_="all")
+        return hydra.utils.instantiate(config[part], _convert_="all")
     except InstantiationException as error:
         cause = error.__cause__
+        if cause is None:
+            raise
         if isinstance(cause, UserError):
             raise cause from None
-        if isinstance(cause, ValueError | TypeError):
-            where = _where(str(error))
-            raise UserError(f"{where}{' '.join(str(cause).split())}") from cause
-        raise
+        raise UserError(_complaint(config, error, cause)) from cause
 
 
-def _where(message: str) -> str:
-    """The key of the configuration at fault, as the user wrote it."""
-    key = message.rpartition("full_key: ")[2].strip() if "full_key: " in message else ""
-    key = key.removeprefix("task.")
-    return f"{key}: " if key else ""
+def _complaint(config: DictConfig, error: InstantiationException, cause: BaseException) -> str:
+    """What a constructor had to say, beginning with the key of the configuration at fault as the user wrote it."""
+    message = " ".join(str(cause).split())
+    full = str(error).rpartition("full_key: ")[2].strip() if "full_key: " in str(error) else ""
+    key = full.removeprefix("task.")
+    if not isinstance(cause, ValueError | TypeError):
+        kind = type(cause).__name__
+        return f"{key or 'task'}: {kind}{': ' if message else ''}{message} (HYDRA_FULL_ERROR=1 shows where)"
+    if key and message.partition(" ")[0] in OmegaConf.select(config, full):
+        return f"{key}.{message}"
+    return f"{key}: {message}" if key else message
 
 
 def _fetch_model(config: DictConfig) -> None:
     """Put a local path in the place of a model's address in MLflow's registry."""
     path = config.model.get("path") if isinstance(config.model, DictConfig) else None
     if isinstance(path, str) and path.startswith(("models:/", "runs:/")):
-        store = _build(config.tracking)
+        store = _build(config, "tracking")
         with read_write(config), open_dict(config):
             config.model.path = str(store.model_path(path))
             if config.model.get("name") is None:
@@ -113,22 +135,27 @@ def _ranks(output: Path) -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # Lightning leaves it ignored
 
 
+_sweeps: list[Any] = []
+
+
+def end_sweeps(status: str) -> None:
+    """End what sweeps are open still: Hydra leaves out their end when a job failed."""
+    while _sweeps:
+        _sweeps.pop().finish(status)
+
+
 class SweepRun(Callback):
     """Files the runs of a multirun under one run of their own."""
 
-    def __init__(self) -> None:
-        self._run: Any = None
-
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Open the sweep's run and tell every job of it."""
-        store = _build(config.tracking)
+        store = _build(config, "tracking")
         jobs = shlex.join([str(each) for each in config.hydra.overrides.task])
-        self._run = store.start("sweep", task="sweep", kind="sweep", tags={"command": jobs})
-        atexit.register(self._run.finish, "FAILED")  # on_multirun_end is left out when a job failed
+        run = store.start("sweep", task="sweep", kind="sweep", tags={"command": jobs})
+        _sweeps.append(run)
         with read_write(config), open_dict(config):
-            config.hydra.overrides.hydra.append(f"tracking.parent={self._run.id}")
+            config.hydra.overrides.hydra.append(f"tracking.parent={run.id}")
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:  # noqa: ARG002 - Hydra's signature
         """End the sweep's run."""
-        if self._run is not None:
-            self._run.finish()
+        end_sweeps("FINISHED")

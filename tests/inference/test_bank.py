@@ -14,6 +14,7 @@ from app.errors import UserError
 from app.inference.bank import Classifier, MutantBank, sharing
 from app.inference.batches import Batch, Batches
 from app.inference.blocks import Block
+from app.inference.campaign import _refuse_broken
 from app.inference.replay import Replay
 from app.mutation.activation_replacement import ActivationReplacement
 from app.mutation.degradation import InputBlur, InputCompression, InputNoise, InputResize
@@ -209,8 +210,10 @@ def test_an_original_that_gives_nan_is_refused(pictures: Pictures) -> None:
     module = build("lenet")
     with torch.no_grad():
         module.fc2.weight[0, 0] = float("nan")
-    with pytest.raises(UserError, match="NaN or infinity for 4 test cases"):
-        run(Classifier(module, to_batch, "logits"), [], pictures, naive=False)
+    blocks = run(Classifier(module, to_batch, "logits"), [], pictures, naive=False)
+    assert all((block.top1[0] == -1).all() for block in blocks)
+    with pytest.raises(UserError, match="NaN or infinity for 4 test cases, the first is 0"):
+        _refuse_broken(blocks[0])
 
 
 def test_masks_do_not_depend_on_batches(pictures: Pictures) -> None:

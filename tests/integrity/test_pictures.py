@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import struct
-import zlib
-
 import numpy as np
 import pytest
 from PIL import Image
 
-from app.integrity import pictures
+from app import images
+from app.images import Unreadable
 from app.integrity.hashing import dhash, distance
-from app.integrity.pictures import Unreadable, decode, in_memory, read
-
-
-def png_of_size(width: int, height: int) -> bytes:
-    """A PNG whose header promises a size that its data does not hold."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        checksum = struct.pack(">I", zlib.crc32(kind + content))
-        return struct.pack(">I", len(content)) + kind + content + checksum
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    data = chunk(b"IDAT", zlib.compress(b"\0"))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + data + chunk(b"IEND", b"")
+from app.integrity.pictures import decode, in_memory
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "P", "LA", "1", "CMYK", "I;16"])
@@ -88,15 +73,8 @@ def test_a_truncated_jpeg_is_found_also_when_it_decodes_smaller(make_scene, enco
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [
-        (b"", "is empty"),
-        (b"not a picture", "is no picture of JPEG"),
-        (png_of_size(8000, 5001), "has 8000x5001 pixels, more than 40 million"),
-        (png_of_size(60000, 60000), "more than 40 million"),
-        (png_of_size(30, 30), "cannot be decoded"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "is no picture of JPEG"),
-    ],
-    ids=["empty", "text", "large", "bomb", "lying header", "PostScript"],
+    [(b"", "is empty"), (b"not a picture", "is no picture of JPEG"), (b"%!PS-Adobe-3.0", "is no picture")],
+    ids=["empty", "text", "PostScript"],
 )
 def test_hostile_files_are_refused(content, reason):
     with pytest.raises(Unreadable, match=reason):
@@ -104,25 +82,7 @@ def test_hostile_files_are_refused(content, reason):
 
 
 def test_exactly_the_limit_is_decoded(monkeypatch, make_scene, encode):
-    monkeypatch.setattr(pictures, "MAX_PIXELS", 80 * 70)
+    monkeypatch.setattr(images, "MAX_PIXELS", 80 * 70)
     assert decode(encode(make_scene())).width == 80
     with pytest.raises(Unreadable, match="has 81x70 pixels"):
         decode(encode(make_scene(0, 81, 70)))
-
-
-def test_reading_has_a_limit(tmp_path, monkeypatch):
-    file = tmp_path / "large.png"
-    file.write_bytes(bytes(2 * 2**20))
-    assert len(read(file)) == 2 * 2**20
-    monkeypatch.setattr(pictures, "MAX_BYTES", 2**20)
-    with pytest.raises(Unreadable, match=r"is larger than 1 MiB \(2 MiB\)"):
-        read(file)
-
-
-def test_reading_what_is_no_file(tmp_path):
-    os.mkfifo(tmp_path / "pipe.png")
-    for path in (tmp_path, tmp_path / "pipe.png"):
-        with pytest.raises(Unreadable, match="is no regular file"):
-            read(path)
-    with pytest.raises(Unreadable, match="cannot be read"):
-        read(tmp_path / "missing.png")

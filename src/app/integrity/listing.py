@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import UserError
-from app.integrity.pictures import SUFFIXES
+from app.images import SUFFIXES
 
 
 @dataclass(frozen=True)

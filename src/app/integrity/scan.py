@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from app.errors import UserError
+from app.images import Unreadable, read
 from app.integrity.appearance import Appearance, appearance
 from app.integrity.hashing import Hashes, HashSpec, dhash, file_spec, image_spec
 from app.integrity.listing import Skipped, list_pictures
-from app.integrity.pictures import Picture, Unreadable, decode, in_memory, read
+from app.integrity.pictures import Picture, decode, in_memory
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -134,11 +134,13 @@ def stratified(labels: NDArray[np.integer], max_samples: int | None, seed: int) 
         seed: of the draw.
 
     Raises:
-        UserError: `max_samples` is below one.
+        UserError: `max_samples` is below one, or `seed` below zero.
     """
     n = len(labels)
     if max_samples is not None and max_samples < 1:
         raise UserError(f"dataset.max_samples must be at least 1 or null, not {max_samples}")
+    if seed < 0:
+        raise UserError(f"dataset.seed must be 0 or more, not {seed}")
     if max_samples is None or max_samples >= n:
         return np.arange(n)
     classes, support = np.unique(labels, return_counts=True)

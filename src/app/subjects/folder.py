@@ -13,8 +13,8 @@ import numpy as np
 from PIL import Image
 
 from app.errors import UserError
+from app.images import SUFFIXES, Unreadable, decode, read
 from app.subjects.dataset import Excluded, ImageDataset, check_class_names, stratified
-from app.subjects.decoding import SUFFIXES, Undecodable, decode, read
 
 Progress = Callable[[int, int], None]
 """Called with how many files are checked and how many there are."""
@@ -35,7 +35,7 @@ class FileSource:
         """
         try:
             return decode(read(self.files[row]))
-        except Undecodable as reason:
+        except Unreadable as reason:
             raise UserError(f"{self.files[row]} {reason}: it has changed since the run began") from None
 
 
@@ -168,7 +168,7 @@ def _digest_or_reason(path: Path) -> bytes | str:
     try:
         content = read(path)
         decode(content)
-    except Undecodable as reason:
+    except Unreadable as reason:
         return str(reason)
     return hashlib.sha256(content).digest()
 

@@ -224,7 +224,7 @@ def _load_torchscript(path: Path) -> nn.Module:
 def _made(factory: object) -> nn.Module:
     if not callable(factory):
         raise UserError(
-            f"model.factory must be a module or make one when called, not a {type(factory).__name__}"
+            f"model.factory must be a module or make one when called, not {type(factory).__name__}"
         )
     made = factory()
     if not isinstance(made, nn.Module):

@@ -6,22 +6,40 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import UserError
-from app.subjects.dataset import ImageDataset
+from app.subjects.dataset import Excluded
 
 Cases = NDArray[np.int64]
+
+
+class Listed(Protocol):
+    """A data set whose test cases have names."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """(N,): what each test case is called."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What the data set is called."""
+        ...
+
+    @property
+    def excluded(self) -> tuple[Excluded, ...]:
+        """Files that were left out."""
+        ...
+
 
 _INDEX = re.compile(r"[+-]?\d+")
 
 
-def read_suites(
-    suites: Mapping[str, str | Path | Sequence[int | str]], dataset: ImageDataset
-) -> dict[str, Cases]:
+def read_suites(suites: Mapping[str, str | Path | Sequence[int | str]], dataset: Listed) -> dict[str, Cases]:
     """The test cases of each suite.
 
     Args:
@@ -37,13 +55,13 @@ def read_suites(
             if isinstance(given, (str, Path)):
                 read[name] = read_suite(given, dataset)
             else:
-                read[name] = _cases(list(given), dataset, "the list")
+                read[name] = _cases(given, dataset, "the list")
         except UserError as error:
             raise UserError(f"suites.{name}: {error}") from None
     return read
 
 
-def read_suite(path: str | Path, dataset: ImageDataset) -> Cases:
+def read_suite(path: str | Path, dataset: Listed) -> Cases:
     """(M,): the test cases that a file lists, in its order.
 
     Args:
@@ -78,7 +96,9 @@ def read_suite(path: str | Path, dataset: ImageDataset) -> Cases:
     return _cases(entries, dataset, str(file))
 
 
-def _cases(entries: Sequence[Any], dataset: ImageDataset, source: str) -> Cases:
+def _cases(entries: Sequence[Any], dataset: Listed, source: str) -> Cases:
+    if not isinstance(entries, Sequence):
+        raise UserError(f"give a file, or a list of indices and paths, not {entries!r}")
     if not entries:
         raise UserError(f"{source} lists no test case")
     place_of = {path: i for i, path in enumerate(dataset.paths)}
@@ -93,8 +113,10 @@ def _cases(entries: Sequence[Any], dataset: ImageDataset, source: str) -> Cases:
             raise UserError(
                 f"{source} lists {entry!r}, which is no test case of {dataset.name} (nor an index)"
             )
-        elif not 0 <= int(entry) < len(dataset):
-            raise UserError(f"{source} lists index {entry}, but the test cases are 0..{len(dataset) - 1}")
+        elif not 0 <= int(entry) < len(dataset.paths):
+            raise UserError(
+                f"{source} lists index {entry}, but the test cases are 0..{len(dataset.paths) - 1}"
+            )
         else:
             cases.append(int(entry))
     values, counts = np.unique(cases, return_counts=True)

@@ -1,300 +1,121 @@
-"""Mutation testing of a classifier: would the test cases notice if the model broke?"""
+"""Mutation testing: would the test cases notice if the model broke? The model decides which task it is."""
 
 from __future__ import annotations
 
-import io
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple
-from datetime import datetime
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
-import numpy as np
-import torch
-
-from app import progress
-from app.diagnosis.signals import signals
 from app.errors import UserError
-from app.inference import campaign
-from app.inference.blocks import BlockStore
-from app.inference.campaign import Examined, GroupOutcomes
-from app.job import Job
-from app.mutation import plan as planning
-from app.mutation import saliency
 from app.mutation.operator import Operator
-from app.mutation.targets import Targets
-from app.reporting import figures, html, mutate_page, schema, tables, text
-from app.reporting.assemble import Campaign, Measured, mutate_report
-from app.reporting.mutate import MutateReport, Settings
-from app.runs import Child, Run
-from app.scoring.judgement import Judgement, judge
+from app.scoring.detection import ScoreSettings
 from app.scoring.options import Scoring
-from app.scoring.suites import score_suites
-from app.scoring.thresholds import SIGNALS
 from app.subjects.dataset import ImageDataset
+from app.subjects.detection.dataset import DetectionDataset
+from app.subjects.detection.detector import Detector
 from app.subjects.model import Model
-from app.subjects.subject import Subject
-from app.subjects.suites import read_suites
-from app.tasks import runs
+from app.tasks.mutate_classifier import MutateClassifier
+from app.tasks.mutate_detector import MutateDetector
 from app.tracking import Store
 
-SALIENCY_SAMPLES = 256
+Made = TypeVar("Made")
 
 
-class Mutate:
-    """Runs every mutant of the chosen operators over the test cases, judges them, and reports.
+def mutate(
+    model: Model | Detector,
+    dataset: ImageDataset | DetectionDataset,
+    operators: Mapping[str, Operator],
+    *,
+    scoring: Scoring | ScoreSettings,
+    trainer: Any,
+    store: Store,
+    seed: int = 0,
+    engine: Literal["bank", "naive"] = "bank",
+    resume: str | None = None,
+    suites: Mapping[str, str | Sequence[int | str]] | None = None,
+    smart: bool = False,
+    batch_size: int | None = None,
+    workers: int = 0,
+    group_size: int | None = None,
+    save_json: bool = False,
+) -> MutateClassifier | MutateDetector:
+    """The task that fits the model.
 
     Args:
-        model: the classifier under test.
+        model: the classifier or detector under test.
         dataset: the test cases.
         operators: by name.
-        scoring: when a mutant is killed, in both profiles.
+        scoring: when a mutant is killed: `scoring=default` for classifiers, `scoring=detection` for detectors.
         trainer: Lightning's.
         store: the history.
         seed: of every random choice, 0 or more.
         engine: `bank` (all mutants in one pass) or `naive` (a copy and a full pass each).
         resume: id of the interrupted run to go on with.
         suites: named parts of the test cases, each a file or a list of indices or paths.
-        smart: draw layers and channels by saliency.
-        batch_size: test cases a batch.
+        smart: draw layers and channels by saliency (classifiers).
+        batch_size: test cases a batch; None for 128 of a classifier, 8 of a detector.
         workers: processes that decode images.
         group_size: mutants a group; None for about a minute's worth.
+        save_json: also write detections as a DeepLUQ folder tree (detectors).
 
     Raises:
         UserError: what does not fit together.
     """
-
-    def __init__(
-        self,
-        model: Model,
-        dataset: ImageDataset,
-        operators: Mapping[str, Operator],
-        *,
-        scoring: Scoring,
-        trainer: Any,
-        store: Store,
-        seed: int = 0,
-        engine: Literal["bank", "naive"] = "bank",
-        resume: str | None = None,
-        suites: Mapping[str, str | Sequence[int | str]] | None = None,
-        smart: bool = False,
-        batch_size: int = 128,
-        workers: int = 0,
-        group_size: int | None = None,
-    ) -> None:
-        _at_least("seed", seed, 0)
-        _at_least("task.batch_size", batch_size, 1)
-        _at_least("task.workers", workers, 0)
-        _at_least("task.group_size", 1 if group_size is None else group_size, 1)
-        if not operators:
-            raise UserError("no operators were chosen: give operators=[NAME,...]")
-        self.subject = Subject(model, dataset)
-        self.operators = tuple(operators.values())
-        self.scoring, self.trainer, self.store = scoring, trainer, store
-        self.seed, self.engine, self.resume = seed, engine, resume
-        self.suites = read_suites(suites or {}, dataset)
-        self.smart, self.batch_size, self.workers, self.group_size = smart, batch_size, workers, group_size
-
-    def run(self, job: Job) -> None:
-        """Look at the original, plan the mutants, run and measure them group by group, judge, report."""
-        started = datetime.now().astimezone()
-        examined = self._examine()
-        targets = Targets(examined.classifier.module, self._saliency(examined))
-        drawn = planning.draw(self.operators, targets, self.seed)
-        with runs.opened(self.store, "mutate", job, subject=self.subject, resume=self.resume) as run:
-            folder = runs.workplace(self.store, run)
-            plan = planning.read(folder / "plan.json", self.operators)
-            if plan is None:
-                groups = campaign.cut(
-                    drawn, examined.seconds, len(self.subject), self.group_size, self.engine
-                )
-                plan = planning.Plan(drawn, groups)
-                planning.write(plan, folder / "plan.json")
-            found: list[GroupOutcomes] = []
-            measured: list[Measured] = []
-            for group in self._groups(plan, examined, BlockStore(folder / "blocks"), job):
-                found.append(group)
-                measured += self._measure(plan.mutants[len(measured) :], group)
-                run.children(_child(each) for each in measured[-len(group.mutants) :])
-            if not job.first:
-                return
-            result = self._judge(found, measured)
-            settings = self._settings(plan, job)
-            notes = tuple(dict.fromkeys([*targets.notes, *(note for group in found for note in group.notes)]))
-            about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
-            report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
-            self._write(job, report, result)
-            _record(run, report, job)
-        shutil.rmtree(folder, ignore_errors=True)
-        print("\n".join(text.closing_lines(report, str(job.output / "report.html"), run.url)))
-
-    def _examine(self) -> Examined:
-        model, data = self.subject.model, self.subject.dataset
-        examined = campaign.examine(model.module, model.preprocess.to_batch, data, model.output)
-        self.subject.check_outputs(examined.outputs)
-        return examined
-
-    def _saliency(self, examined: Examined) -> saliency.Saliency | None:
-        if not self.smart or all(operator.kind == "input" for operator in self.operators):
-            return None
-        part = Subject(self.subject.model, self.subject.dataset.sample(SALIENCY_SAMPLES, self.seed))
-        labels = torch.as_tensor(part.labels, dtype=torch.long)
-        places = [range(len(part))[first : first + 32] for first in range(0, len(part), 32)]
-        images = ([part.dataset.load(i) for i in place] for place in places)
-        batches = (
-            (examined.classifier.to_batch(batch), labels[list(place)])
-            for place, batch in zip(places, images, strict=True)
-        )
-        return saliency.measure(examined.classifier.module, batches, examined.classifier.output)
-
-    def _groups(
-        self, plan: planning.Plan, examined: Examined, blocks: BlockStore, job: Job
-    ) -> Iterator[GroupOutcomes]:
-        total = len(plan.mutants) * len(self.subject)
-        with progress.bar(f"{len(plan.mutants)} mutants × test cases", total, shown=job.first) as advance:
-            yield from campaign.run(
-                campaign.Campaign(plan.mutants, plan.groups, self.batch_size),
-                examined.classifier,
-                self.subject.dataset,
-                self.trainer,
-                blocks,
-                engine=self.engine,
-                workers=self.workers,
-                advance=advance,
+    for name, value, least in (
+        ("batch_size", batch_size, 1),
+        ("workers", workers, 0),
+        ("group_size", group_size, 1),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"task.{name} must be {least} or more, not {value}")
+    if seed < 0:
+        raise UserError(f"seed must be 0 or more, not {seed}")
+    if not operators:
+        raise UserError("no operators were chosen: give operators=[NAME,...]")
+    for name, operator in operators.items():
+        if not isinstance(operator, Operator):
+            raise UserError(
+                f"operators.{name} must have a _target_ that makes an operator, not {type(operator).__name__}"
             )
-
-    def _measure(self, mutants: Sequence[Any], group: GroupOutcomes) -> list[Measured]:
-        labels, classes = self.subject.labels, self.subject.num_classes
-        return [
-            Measured(
-                mutant,
-                each,
-                None if each.predictions is None else signals(each.predictions, labels, classes),
-            )
-            for mutant, each in zip(mutants, group.mutants, strict=False)
-        ]
-
-    def _judge(self, found: Sequence[GroupOutcomes], measured: Sequence[Measured]) -> Campaign:
-        original = found[0].original
-        outcomes = [each.outcomes for each in measured]
-        judgement = judge(
-            original,
-            [each.predictions for each in outcomes],
-            self.subject.labels,
-            classes=self.subject.num_classes,
-            rng=np.random.default_rng([self.seed, 1]),
-            reasons=[each.reason for each in outcomes],
-            probe_shifts=[each.probe_shift for each in outcomes],
-            rule=self.scoring,
+    shared: dict[str, Any] = {
+        "trainer": trainer,
+        "store": store,
+        "seed": seed,
+        "engine": engine,
+        "resume": resume,
+        "suites": suites,
+        "workers": workers,
+        "group_size": group_size,
+    }
+    if isinstance(model, Detector):
+        if not isinstance(scoring, ScoreSettings):
+            raise UserError(f"{model.name} is a detector: add scoring=detection")
+        if smart:
+            raise UserError("task.smart is for classifiers: leave it out for a detector")
+        return MutateDetector(
+            model,
+            _made("dataset", dataset, DetectionDataset),
+            operators,
+            scoring=scoring,
+            batch_size=batch_size or 8,
+            save_json=save_json,
+            **shared,
         )
-        return Campaign(
-            original=original,
-            labels=self.subject.labels,
-            paths=self.subject.dataset.paths,
-            measured=measured,
-            layers=[name for name, _ in self.subject.model.module.named_modules()],
-            judgement=judgement,
-            thresholds=self.scoring.thresholds,
-            suites=self._suites(judgement),
-        )
-
-    def _suites(self, judgement: Judgement) -> Any:
-        return (
-            score_suites(judgement, self.suites, np.random.default_rng([self.seed, 2]))
-            if self.suites
-            else None
-        )
-
-    def _settings(self, plan: planning.Plan, job: Job) -> Settings:
-        thresholds = dict(zip(SIGNALS, astuple(self.scoring.thresholds), strict=True))
-        repetitions = max((mutant.repetitions for mutant in plan.mutants), default=1)
-        rule = self.scoring
-        return Settings(
-            self.seed,
-            self.engine,
-            rule.q,
-            rule.delta,
-            rule.p0,
-            repetitions,
-            thresholds,
-            config_digest=job.digest,
-        )
-
-    def _write(self, job: Job, report: MutateReport, result: Campaign) -> None:
-        thumbnails = {}
-        for each in report.kill_matrix.top_cases:
-            picture = self.subject.dataset.load(each.case)
-            picture.thumbnail((96, 96))
-            buffer = io.BytesIO()
-            picture.save(buffer, "PNG")
-            thumbnails[each.case] = buffer.getvalue()
-        schema.write_json(report, job.output / "report.json")
-        html.write_page(mutate_page.mutate_page(report, thumbnails), job.output / "report.html")
-        drawn = {
-            "score_by_operator": figures.score_by_operator(report),
-            "heat_map": figures.heat_map(report),
-            "effect_over_rate": figures.effect_over_rate(report),
-        }
-        for name, figure in drawn.items():
-            if figure is not None:
-                figures.save_png(figure, job.output / f"{name}.png")
-        keys = [mutant.key for mutant in report.mutants]
-        tables.write_kill_matrix(
-            keys, result.judgement.kill_matrix.unpack(), job.output / "kill_matrix.parquet"
-        )
-        tables.write_mutants(report, job.output / "mutants.csv")
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise UserError(f"{name} must be {least} or more, not {value}")
-
-
-def _child(each: Measured) -> Child:
-    """A mutant's run; p-values and verdicts come when all mutants are in."""
-    mutant, own = each.mutant, each.signals
-    metrics = {}
-    if own is not None:
-        metrics = {"accuracy": own.accuracy, "ece": own.ece, "autopsy_score": own.autopsy_score}
-    params = {"operator": mutant.operator.name, "target": mutant.target, "seed": mutant.seed}
-    params |= {"repetitions": mutant.repetitions, **mutant.params}
-    return Child(mutant.key, params, metrics, {"operator": mutant.operator.name, "layer": mutant.target})
-
-
-def _record(run: Run, report: MutateReport, job: Job) -> None:
-    """Everything the report says that MLflow can show: in the parent, in its children, as files."""
-    summary = schema.plain(report.summary)
-    interval = summary.pop("mutation_score_ci") or [None, None]
-    summary.pop("mutation_score_ci_mutants")
-    run.log_metrics(
-        {
-            **summary,
-            "mutation_score_low": interval[0],
-            "mutation_score_high": interval[1],
-            "mutation_score_thresholds": report.summary_thresholds.mutation_score,
-            "accuracy": report.original.accuracy,
-            "ece": report.original.ece,
-            "autopsy_score": report.original.autopsy_score,
-        }
+    model = _made("model", model, Model)
+    if not isinstance(scoring, Scoring):
+        raise UserError(f"{model.name} is a classifier: leave out scoring=detection")
+    if save_json:
+        raise UserError("task.save_json is for detectors: leave it out for a classifier")
+    pictures = _made("dataset", dataset, ImageDataset)
+    return MutateClassifier(
+        model, pictures, operators, scoring=scoring, batch_size=batch_size or 128, smart=smart, **shared
     )
-    run.log_metrics({f"operator/{each.operator}": each.mutation_score for each in report.by_operator})
-    for name in ("effect", "p_adjusted", "kills"):
-        values = [(step, getattr(mutant, name)) for step, mutant in enumerate(report.mutants)]
-        run.log_series({f"mutant/{name}": values})
-    changes = {}
-    for mutant in report.mutants:
-        metrics = {
-            name: getattr(mutant, name) for name in ("effect", "cohens_h", "p_value", "p_adjusted", "kills")
-        }
-        if mutant.signals is not None:
-            metrics |= {name: signal.value for name, signal in vars(mutant.signals).items()}
-        if mutant.difficulty is not None:
-            metrics["difficulty"] = mutant.difficulty.score
-        tags = {"verdict": mutant.verdict, "verdict_thresholds": mutant.verdict_thresholds}
-        changes[mutant.key] = (metrics, tags | ({"reason": mutant.reason} if mutant.reason else {}))
-    run.update_children(changes)
-    shown = ("key", "operator", "target", "verdict", "effect", "p_adjusted", "kills")
-    run.table({name: [getattr(mutant, name) for mutant in report.mutants] for name in shown}, "mutants.json")
-    for path in sorted(job.output.iterdir()):
-        if path.suffix in {".json", ".html", ".png", ".csv", ".parquet"}:
-            run.artifact(path)
+
+
+def _made(name: str, value: object, kind: type[Made]) -> Made:
+    """A `_target_` may make anything: what must have been made."""
+    if isinstance(value, kind):
+        return value
+    made = "null" if value is None else type(value).__name__
+    raise UserError(
+        f"{name} must have a _target_ that makes one {kind.__module__}.{kind.__name__}, not {made}"
+    )

@@ -29,10 +29,12 @@ from app.reporting.uamt.assembly import Scored, uamt_report
 from app.reporting.uamt.report import UamtReport
 from app.runs import Child, Run
 from app.scoring.detection import ScoreSettings, Strength, score_logs
+from app.scoring.detection.folder import write_index
 from app.scoring.detection.tree import DetectionTree
 from app.subjects.detection.dataset import DetectionDataset
 from app.subjects.detection.detector import Detector
 from app.subjects.detection.subject import DetectorSubject
+from app.subjects.suites import read_suites
 from app.tasks import runs
 from app.tracking import Store
 
@@ -55,7 +57,7 @@ class MutateDetector:
         seed: of every random choice, 0 or more.
         engine: `bank` (all mutants in one pass) or `naive` (a copy and a full pass each).
         resume: id of the interrupted run to go on with.
-        suites: named lists of test images to score on their own and compare.
+        suites: named parts of the test images, each a file or a list of indices or paths.
         batch_size: test images a batch.
         workers: processes that decode images.
         group_size: mutants a group; None for about a minute's worth.
@@ -77,7 +79,7 @@ class MutateDetector:
         seed: int = 0,
         engine: Literal["bank", "naive"] = "bank",
         resume: str | None = None,
-        suites: Mapping[str, Sequence[int | str]] | None = None,
+        suites: Mapping[str, str | Sequence[int | str]] | None = None,
         batch_size: int = 8,
         workers: int = 0,
         group_size: int | None = None,
@@ -90,7 +92,10 @@ class MutateDetector:
         self.batch_size, self.workers, self.group_size = batch_size, workers, group_size
         self.save_json = save_json
         self.names = stems(dataset.paths)
-        self.suites = {name: self._images(name, listed) for name, listed in (suites or {}).items()}
+        self.suites = {
+            name: [self.names[case] for case in cases]
+            for name, cases in read_suites(suites or {}, dataset).items()
+        }
 
     def run(self, job: Job) -> None:
         """Look at the original, plan the mutants, run them group by group, score, report."""
@@ -146,15 +151,24 @@ class MutateDetector:
             )
 
     def _keep(self, plan: planning.Plan, found: Sequence[GroupDetections], folder: Path) -> dict[str, Path]:
-        """The detections as files: `original.npz`, and one a mutant that could be run."""
+        """The detections as files: `original.npz`, and one a mutant that could be run.
+
+        Those with the most repetitions make a folder that `task=score` reads, with the deterministic original as
+        often; the others lie in folders below, named by their number of repetitions.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        detections.save(found[0].original, folder / "original.npz")
+        most = max(mutant.repetitions for mutant in plan.mutants)
+        detections.save(repeated(found[0].original, most), folder / "original.npz")
         kept = {}
         outcomes = [each for group in found for each in group.mutants]
         for mutant, each in zip(plan.mutants, outcomes, strict=True):
             if each.log is not None:
-                kept[mutant.key] = folder / f"{mutant.key}.npz"
+                place = folder if mutant.repetitions == most else folder / f"t{mutant.repetitions}"
+                place.mkdir(exist_ok=True)
+                kept[mutant.key] = place / f"{mutant.key}.npz"
                 detections.save(each.log, kept[mutant.key])
+        indexed = {m.key: strength(m) for m in plan.mutants if m.key in kept and m.repetitions == most}
+        write_index(folder, self.subject.model.name, self.subject.dataset.name, indexed)
         return kept
 
     def _save_tree(self, plan: planning.Plan, found: Sequence[GroupDetections], root: Path) -> None:
@@ -217,19 +231,6 @@ class MutateDetector:
                 save_png(figure, output / f"{name}.png")
         schema.write_json(report, output / "report.json")
         html.write_page(page.uamt_page(report), output / "report.html")
-
-    def _images(self, name: str, listed: Sequence[int | str]) -> list[str]:
-        """The names of a suite's images, given as indices, paths or names."""
-        by_path = dict(zip(self.subject.dataset.paths, self.names, strict=True))
-        chosen = []
-        for each in listed:
-            if isinstance(each, int) and 0 <= each < len(self.names):
-                chosen.append(self.names[each])
-            elif each in self.names or each in by_path:
-                chosen.append(by_path.get(str(each), str(each)))
-            else:
-                raise UserError(f"suites.{name}: no test image is {each!r}; there are {len(self.names)}")
-        return chosen
 
 
 class _Files(Mapping[str, DetectionLog]):

@@ -5,18 +5,22 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.errors import UserError
 from app.job import Job
 from app.reporting import lineage
 from app.runs import Run, SilentRun
-from app.subjects.subject import Subject
 from app.tracking import Store
+
+if TYPE_CHECKING:  # it starts torch, which not every task needs
+    from app.subjects.detection.subject import DetectorSubject
+    from app.subjects.subject import Subject
 
 RUN_VARIABLE = "ASSAY_RUN_ID"
 """Tells the processes of one job which run is theirs."""
@@ -25,7 +29,13 @@ LIBRARIES = ("assay", "torch", "torchvision", "pytorch-lightning", "numpy", "sci
 
 @contextmanager
 def opened(
-    store: Store, task: str, job: Job, *, subject: Subject | None = None, resume: str | None = None
+    store: Store,
+    task: str,
+    job: Job,
+    *,
+    subject: Subject | DetectorSubject | lineage.Subject | None = None,
+    resume: str | None = None,
+    resumable: bool = True,
 ) -> Iterator[Run]:
     """The parent run of this invocation, ended when the block ends; a silent one in further processes.
 
@@ -45,7 +55,8 @@ def opened(
         run = store.start(f"{task} {name}".strip(), task=task, params=flat(job.config["task"]), tags=tags)
         run.artifact_text(job.yaml, "config.yaml")
         if subject is not None:
-            run.log_input(subject.dataset.name, subject.data_digest, subject.dataset.name)
+            data_name = subject.dataset if isinstance(subject, lineage.Subject) else subject.dataset.name
+            run.log_input(data_name, subject.data_digest, data_name)
     else:
         before = store.info(store.resolve(resume)).tags
         if before.get("assay.config_digest") != job.digest:
@@ -61,7 +72,14 @@ def opened(
     try:
         with run:
             yield run
+    except UserError:
+        if resume is None:  # a mistake leaves nothing behind
+            shutil.rmtree(workplace(store, run), ignore_errors=True)
+            run.discard()
+        raise
     except KeyboardInterrupt:
+        if not resumable:
+            raise
         raise KeyboardInterrupt(f"interrupted; what was done is kept: go on with resume={run.id}") from None
     finally:
         os.environ.pop(RUN_VARIABLE, None)
@@ -108,7 +126,7 @@ def run_block(run: Run, store: Store, job: Job, started: datetime, *, resumed: b
     )
 
 
-def subject_block(subject: Subject, notes: tuple[str, ...] = ()) -> lineage.Subject:
+def subject_block(subject: Subject | DetectorSubject, notes: tuple[str, ...] = ()) -> lineage.Subject:
     """What a report says about its subject."""
     return lineage.Subject(
         name=subject.name,

@@ -23,7 +23,7 @@ from app.subjects.detection.detector import Detector, detector
 from app.subjects.fashion import ASSETS, CLASS_NAMES
 
 WEIGHTS_FILE = "scene-detector.pt"
-SHA256 = "a949c651fe9d25916572fcfd7f4e0894db9b1cf798b652288c1b01c3f907e61f"
+SHA256 = "f13974ec3de6b5d0c24055841633e2182a99ee580acc9ea4d16724b0f3d84865"
 """What the file of weights must hash to; `scripts/train_detector.py` prints a new one."""
 
 WIDTHS = (24, 40, 64, 96, 96)
@@ -109,7 +109,7 @@ def scene_network(score_threshold: float = 0.05) -> FasterRCNN:
 
 
 def scene_detector(name: str = "scene_detector", score_threshold: float = 0.05) -> Detector:
-    """The embedded detector: mAP 0.000 and mAP50 0.000 on 200 scenes of test items.
+    """The embedded detector: mAP 0.764 and mAP50 0.880 on the first 200 scenes of test items.
 
     Args:
         name: the first half of the subject's name.

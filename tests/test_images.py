@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 import zlib
 
@@ -10,8 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.subjects import decoding
-from app.subjects.decoding import Undecodable, decode, read
+from app import images
+from app.images import Unreadable, decode, opened, read
+
+
+def picture(width: int = 16, height: int = 12, mode: str = "RGB") -> Image.Image:
+    """Seeded noise, which no lossy step could leave unchanged."""
+    bands = 3 if mode == "RGB" else 1
+    pixels = np.random.default_rng(0).integers(0, 256, (height, width, bands), dtype=np.uint8)
+    return Image.fromarray(pixels if bands == 3 else pixels[..., 0])
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options) -> bytes:
@@ -37,7 +45,7 @@ def png_of_size(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L"])
-def test_lossless_files_come_back(picture, mode):
+def test_lossless_files_come_back(mode):
     image = picture(mode=mode)
     decoded = decode(encoded(image))
     assert decoded.mode == mode
@@ -47,7 +55,7 @@ def test_lossless_files_come_back(picture, mode):
 @pytest.mark.parametrize(
     ("stored", "mode"), [("RGBA", "RGB"), ("P", "RGB"), ("1", "L"), ("LA", "L"), ("CMYK", "RGB")]
 )
-def test_other_modes_become_grey_or_colour(picture, stored, mode):
+def test_other_modes_become_grey_or_colour(stored, mode):
     kind = "TIFF" if stored == "CMYK" else "PNG"
     assert decode(encoded(picture().convert(stored), kind)).mode == mode
 
@@ -67,7 +75,7 @@ def test_sixteen_bits_are_cut_to_the_upper_eight():
     assert np.array(decoded).tolist() == [[0, 1, 255]]
 
 
-def test_exif_orientation_is_applied(picture):
+def test_exif_orientation_is_applied():
     image = picture(12, 10)
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned a quarter clockwise
@@ -75,10 +83,10 @@ def test_exif_orientation_is_applied(picture):
     np.testing.assert_array_equal(np.array(decoded), np.rot90(np.array(image), -1))
 
 
-def test_a_truncated_jpeg_is_found(picture):
+def test_a_truncated_jpeg_is_found():
     whole = encoded(picture(64, 64), "JPEG")
     decode(whole)
-    with pytest.raises(Undecodable, match=r"cannot be decoded \(.*truncated"):
+    with pytest.raises(Unreadable, match=r"cannot be decoded \(.*truncated"):
         decode(whole[: len(whole) * 2 // 3])
 
 
@@ -96,7 +104,7 @@ def test_a_truncated_jpeg_is_found(picture):
     ids=["empty", "text", "large", "bomb", "lying header", "cut header", "PostScript"],
 )
 def test_hostile_files_are_refused(content, reason):
-    with pytest.raises(Undecodable, match=reason):
+    with pytest.raises(Unreadable, match=reason):
         decode(content)
 
 
@@ -104,13 +112,32 @@ def test_reading_has_a_limit(tmp_path, monkeypatch):
     file = tmp_path / "large.png"
     file.write_bytes(bytes(2 * 2**20))
     assert len(read(file)) == 2 * 2**20
-    monkeypatch.setattr(decoding, "MAX_BYTES", 2**20)
-    with pytest.raises(Undecodable, match=r"is larger than 1 MiB \(2 MiB\)"):
+    monkeypatch.setattr(images, "MAX_BYTES", 2**20)
+    with pytest.raises(Unreadable, match=r"is larger than 1 MiB \(2 MiB\)"):
         read(file)
 
 
+def test_exactly_the_limit_is_decoded(monkeypatch):
+    monkeypatch.setattr(images, "MAX_PIXELS", 16 * 12)
+    assert decode(encoded(picture())).size == (16, 12)
+    with pytest.raises(Unreadable, match="has 17x12 pixels"):
+        decode(encoded(picture(17)))
+
+
+def test_what_goes_wrong_while_a_file_is_open_is_the_files_fault():
+    def failing():
+        with opened(encoded(picture())) as image:
+            assert image.size == (16, 12)
+            raise SyntaxError("broken chunk\nand more")
+
+    with pytest.raises(Unreadable, match=r"^cannot be decoded \(broken chunk\)$"):
+        failing()
+
+
 def test_reading_what_is_no_file(tmp_path):
-    with pytest.raises(Undecodable, match="is no regular file"):
-        read(tmp_path)
-    with pytest.raises(Undecodable, match="cannot be read"):
+    os.mkfifo(tmp_path / "pipe.png")
+    for path in (tmp_path, tmp_path / "pipe.png"):
+        with pytest.raises(Unreadable, match="is no regular file"):
+            read(path)
+    with pytest.raises(Unreadable, match="cannot be read"):
         read(tmp_path / "missing.png")
