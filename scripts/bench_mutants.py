@@ -64,7 +64,11 @@ def cases(models: Sequence[str], count: int) -> list[Case]:
         table += [
             Case(f"{count} weight mutants, all layers", model, side, lambda m: spread(m, count), bars[0]),
             Case(
-                f"{count} weight mutants, last third", model, side, lambda m: spread(m, count, last=1 / 3), bars[1]
+                f"{count} weight mutants, last third",
+                model,
+                side,
+                lambda m: spread(m, count, last=1 / 3),
+                bars[1],
             ),
             Case("mc_dropout before the last layer, T = 10", model, side, dropout, bars[2]),
         ]
@@ -103,7 +107,8 @@ def bank(module: nn.Module, mutants: Sequence[Mutant], batches: Sequence[Tensor]
                 with overlay(mutant, module, rows, weights[mutant.key]):
                     scores = scores_of(replay.run(start, tiles))
                 outcomes(scores, original, "logits")
-    assert replay.reason is None and any(start != FULL for start in starts)
+    assert replay.reason is None
+    assert any(start != FULL for start in starts)
 
 
 def seconds(work: Callable[[], None]) -> float:
@@ -120,7 +125,9 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=4)
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    print(f"{'model':20} {'mutants':42} {'naive s':>8} {'bank s':>8} {'ratio':>6} {'goal':>5} {'peak MiB':>9}")
+    print(
+        f"{'model':20} {'mutants':42} {'naive s':>8} {'bank s':>8} {'ratio':>6} {'goal':>5} {'peak MiB':>9}"
+    )
     for case in cases(arguments.models, arguments.mutants):
         extra = {"init_weights": False} if case.model == "googlenet" else {}
         module = getattr(torchvision.models, case.model)(weights=None, **extra).eval()
@@ -128,8 +135,8 @@ def main() -> None:
         mutants = case.mutants(module)
         with torch.no_grad():
             module(batches[0])
-            ours = seconds(lambda m=module, u=mutants, b=batches: bank(m, u, b))  # type: ignore[misc]
-            theirs = seconds(lambda m=module, u=mutants, b=batches: naive(m, u, b))  # type: ignore[misc]
+            ours = seconds(lambda m=module, u=mutants, b=batches: bank(m, u, b))
+            theirs = seconds(lambda m=module, u=mutants, b=batches: naive(m, u, b))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{case.model:20} {case.name:42} {theirs:8.1f} {ours:8.1f} {theirs / ours:6.2f} "

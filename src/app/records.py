@@ -31,7 +31,7 @@ class Predictions:
     @property
     def repetitions(self) -> int:
         """T."""
-        return self.top1.shape[0]
+        return int(self.top1.shape[0])
 
     @property
     def finite(self) -> bool:
@@ -40,7 +40,8 @@ class Predictions:
 
     def right(self, labels: NDArray[np.integer]) -> NDArray[np.bool_]:
         """(T, N): whether each prediction is the label."""
-        return self.top1 == labels
+        hits: NDArray[np.bool_] = self.top1 == labels
+        return hits
 
     def take(self, cases: NDArray[np.integer]) -> Predictions:
         """The same outcomes on some test cases only."""

@@ -45,7 +45,10 @@ def test_the_report_says_what_was_asked(first):
     weak, strong = (mutant["obj_ms"]["mg"] for mutant in report["mutants"][:2])
     assert weak < strong
     assert report["summary"]["ms_iou"] > 0
-    assert [suite["name"] for suite in report["suites"]] == ["few", "rest"] * 2  # stochastic mutants, then the others
+    assert [suite["name"] for suite in report["suites"]] == [
+        "few",
+        "rest",
+    ] * 2  # stochastic mutants, then the others
     assert any("ran once" in note for note in report["subject"]["notes"])
 
 

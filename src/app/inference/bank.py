@@ -88,7 +88,7 @@ class MutantBank(pl.LightningModule):
         if batch.number < 0:
             return batch.number
         x = self.classifier.to_batch(batch.images).to(self.device)
-        original, starts = self._original(x, batch)
+        original, starts = self._original(x)
         own = outcomes(original, original, self.classifier.output)
         results = [_arrays(own, 1)]
         # replays first: the recording is let go before the input mutants take its place
@@ -120,7 +120,7 @@ class MutantBank(pl.LightningModule):
 
     # -- the original -------------------------------------------------------------------------------------------
 
-    def _original(self, x: Tensor, batch: Batch) -> tuple[Tensor, list[Start]]:
+    def _original(self, x: Tensor) -> tuple[Tensor, list[Start]]:
         if self.replay is None:
             starts = [FULL] * len(self.mutants)
             original = scores_of(self.model(x.clone()))
