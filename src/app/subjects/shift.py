@@ -91,9 +91,9 @@ class ShiftedSource:
 def shifted(
     dataset: ImageDataset,
     *,
-    severities: Sequence[float] = (0.35, 0.2, 0.15, 0.12, 0.1, 0.08),
-    corruptions: Sequence[str] = tuple(CORRUPTIONS),
-    priors: Mapping[str, float] | None = None,
+    severities: Sequence[float],
+    priors: Mapping[str, float],
+    corruptions: Sequence[str] | None = None,
     size: int | None = None,
     seed: int = 0,
     name: str | None = None,
@@ -103,8 +103,8 @@ def shifted(
     Args:
         dataset: the clean pictures; none is shown twice.
         severities: shares of pictures with severity 0, 1, … 5; they need not sum to 1.
-        corruptions: kinds that may happen, of `CORRUPTIONS`, equally likely.
         priors: how much more (or less) often a class comes than in the data set, 1 for those not named; {"shirt": 3}.
+        corruptions: kinds that may happen, of `CORRUPTIONS`, equally likely; None for all.
         size: pictures of the stream; None for as many as the priors allow.
         seed: of everything random.
         name: second half of the subject's name; None adds `_shifted`.
@@ -115,7 +115,7 @@ def shifted(
     if not isinstance(dataset, ImageDataset):
         raise UserError("dataset.dataset must have a _target_ that makes a data set of pictures")
     mix = _shares("severities", severities, 1, SEVERITIES)
-    kinds = tuple(corruptions)
+    kinds = tuple(CORRUPTIONS if corruptions is None else corruptions)
     unknown = [each for each in kinds if each not in CORRUPTIONS]
     if unknown or not kinds:
         shown = f"{unknown[0]!r} is none" if unknown else "none is named"
@@ -123,7 +123,7 @@ def shifted(
     if seed < 0:
         raise UserError(f"dataset.seed must be 0 or more, not {seed}")
     rng = np.random.default_rng([seed, 0x5417])
-    chosen = _drawn(dataset, priors or {}, size, rng)
+    chosen = _drawn(dataset, priors, size, rng)
     levels = np.arange(len(mix))
     drawn = rng.choice(levels, size=len(chosen), p=mix)
     what = tuple(kinds[i] for i in rng.integers(len(kinds), size=len(chosen)))

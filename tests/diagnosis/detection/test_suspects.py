@@ -31,3 +31,8 @@ def test_planted_label_errors_are_suspected():
     ]
     assert suspects[0].box == tuple(boxes[10].tolist())
     assert suspects[0].score == 0.99 > suspects[0].threshold
+
+
+def test_detections_without_any_true_box_have_no_suspects():
+    data = EvaluationSet(("a",), ("x",), Boxes.of([], [], []), Boxes.of([0], [0], [[0, 0, 9, 9]], [0.9]))
+    assert evaluate(data, coco=False).suspects == ()

@@ -87,6 +87,8 @@ class EvaluationSet:
     """Whether boxes are in pixels; if in fractions of the image, sizes mean nothing."""
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the files were read."""
+    forms: tuple[str, str] = ("", "")
+    """Which forms ground truth and detections were read from, in words; empty if not from files."""
 
     def __post_init__(self) -> None:
         for what, names in (("image", self.images), ("class", self.class_names)):

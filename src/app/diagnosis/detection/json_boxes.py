@@ -72,6 +72,7 @@ def _rows(path: Path, rows: Sequence[Any], class_key: str, box_format: str) -> R
         crowd=crowd,
         image_by_id=by_id,
         class_by_id=by_id,
+        form="COCO results" if by_id else f"flat JSON ({box_format})",
     )
 
 
@@ -106,6 +107,7 @@ def _coco(path: Path, content: Mapping[str, Any]) -> RawBoxes:
         image_aliases={Path(name).stem: name for name in files.values()} | files,
         class_aliases=names,
         closed=True,
+        form="COCO ground truth",
     )
 
 

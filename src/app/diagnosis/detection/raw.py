@@ -48,6 +48,8 @@ class RawBoxes:
     """Whether images and classes that are not listed are a mistake."""
     pixels: bool = True
     """Whether boxes are in pixels; else in fractions of the image."""
+    form: str = ""
+    """Which form they were read from, in words."""
 
 
 def join(truth: RawBoxes, found: RawBoxes) -> EvaluationSet:
@@ -89,6 +91,7 @@ def join(truth: RawBoxes, found: RawBoxes) -> EvaluationSet:
         found=_boxes(found, image_at, label_at),
         pixels=truth.pixels if len(truth.image) else found.pixels,
         notes=tuple(notes),
+        forms=(truth.form, found.form),
     )
 
 

@@ -62,7 +62,7 @@ def label_suspects(
     for kind, reason in REASONS.items():
         chosen = errors.of(kind) & (found.score >= threshold[found.label])
         if kind != "background":
-            chosen &= errors.untaken[errors.about]
+            chosen[chosen] = errors.untaken[errors.about[chosen]]
         rows = np.flatnonzero(chosen)
         for row in rows[np.argsort(-found.score[rows], kind="stable")[:shown]].tolist():
             about, label = int(errors.about[row]), int(found.label[row])

@@ -69,6 +69,7 @@ def read_yolo(
         class_names=names,
         class_aliases={str(number): name for number, name in enumerate(names)},
         pixels=image_sizes is not None,
+        form="YOLO text",
         class_by_id=not names,
     )
 
@@ -101,6 +102,7 @@ def read_voc_results(files: Sequence[Path]) -> RawBoxes:
         xyxy=array[:, 1:] - [1.0, 1.0, 0.0, 0.0],
         score=array[:, 0].tolist(),
         class_names=[path.stem.split("_")[-1] for path in files],
+        form="Pascal VOC results",
     )
 
 

@@ -65,6 +65,7 @@ def read_voc(folder: Path) -> RawBoxes:
         crowd=difficult,
         images=[path.stem for path in files],
         image_aliases={name: stem for stem, name in names.items()},
+        form="Pascal VOC XML",
     )
 
 
