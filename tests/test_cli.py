@@ -116,7 +116,7 @@ MISTAKES = {
     "key of Lightning's": (["trainer.max_time=1"], r"trainer.max_time is unknown.* takes a plus, \+trainer"),
     "plus without effect": (["+operators=[input_blur]"], r".* has no effect: leave out the plus, operators="),
     "key that the task does not read": (["+before=abc"], "task=mutate does not read 'before': leave it out"),
-    "wrong type": (["task.batch_size=abc"], "task.batch_size must be a whole number, not 'abc'"),
+    "wrong type": (["task.batch_size=abc"], "task.batch_size must be a whole number or null, not 'abc'"),
     "wrong type at the root": (["seed=abc"], "seed must be a whole number, not 'abc'"),
     "wrong flag": (["allow_unsafe_load=maybe"], "allow_unsafe_load must be true or false, not 'maybe'"),
     "null at the root": (["output=null"], "output must be text, not null"),

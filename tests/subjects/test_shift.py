@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 
 from app.errors import UserError
+from app.subjects import shift
 from app.subjects.pixels import arrays
-from app.subjects.shift import CORRUPTIONS, shifted
+from app.subjects.shift import CORRUPTIONS
 
 N = 120
+MIX = (0.35, 0.2, 0.15, 0.12, 0.1, 0.08)
+
+
+def shifted(dataset, **options):
+    return shift.shifted(dataset, **{"severities": MIX, "priors": {}, **options})
 
 
 @pytest.fixture(scope="module")

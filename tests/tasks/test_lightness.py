@@ -1,0 +1,37 @@
+"""Tasks on files and folders start without torch, which alone would cost them 4 seconds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+from PIL import Image
+
+CODE = """
+import sys
+from app.__main__ import main
+for task in (
+    ["task=contaminate", "+task.splits.train=light/train", "+task.splits.test=light/test"],
+    ["task=detect_eval", "detections=light/boxes.json", "ground_truth=light/boxes.json"],
+):
+    sys.argv = ["app", *task, f"output=out/light_{task[0][5:]}"]
+    code = main()
+    print(code, *(name for name in ("torch", "torchvision", "sklearn") if name in sys.modules))
+"""
+
+
+def test_no_torch_is_started(assay):
+    root = assay.folder / "light"
+    for number, split in enumerate(("train", "test")):
+        (root / split).mkdir(parents=True)
+        noise = np.random.default_rng(number).integers(0, 256, (70, 80, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(root / split / "x.png")
+    boxes = [{"image_id": "a", "class_name": "cat", "bbox": [0, 0, 9, 9], "score": 0.9}]
+    (root / "boxes.json").write_text(json.dumps(boxes))
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], cwd=assay.folder, capture_output=True, text=True, check=True
+    )
+    codes = [line for line in done.stdout.splitlines() if line[:1].isdigit()]
+    assert codes == ["0", "0"], done.stdout + done.stderr
