@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
@@ -19,6 +19,8 @@ from app.estimation.population import BoolArray, FloatArray, Population
 
 BUDGETS = (50, 100, 200, 400, 800)
 """Sample sizes of the paper."""
+_AT_ONCE = 50
+"""Repetitions that one process does at a time."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class _Job:
     known: int
     estimator: Estimator
     budget: int
-    repetitions: int
+    repetitions: range
     seed: int
     level: float
     sequences: bool
@@ -219,7 +221,7 @@ def _row(estimate: Estimate, accuracy: float, job: _Job) -> tuple[float, ...]:
 def _run(job: _Job, known: KnownPopulation) -> _Rows | str:
     population, oracle = known.population, ArrayOracle(known.failures)
     rows, notes, unbiased = [], dict[str, None](), True
-    for repetition in range(job.repetitions):
+    for repetition in job.repetitions:
         rng = generator(job.seed, population.name, job.estimator.name, job.budget, repetition)
         try:
             estimate = job.estimator.run(population, oracle, job.budget, rng)
@@ -258,7 +260,7 @@ def _result(job: _Job, known: KnownPopulation, rows: _Rows) -> Result:
         known.population.name,
         job.estimator.name,
         job.budget,
-        job.repetitions,
+        len(rows.values),
         known.accuracy,
         float(rows.values.mean()),
         mse,
@@ -286,6 +288,7 @@ def evaluate(
     level: float = 0.95,
     sequences: bool = False,
     workers: int = 1,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
     """Runs every estimator on every population with every budget, many times.
 
@@ -301,6 +304,7 @@ def evaluate(
         level: Level of the intervals.
         sequences: Whether to check the always-valid sequences too (some milliseconds a run).
         workers: Processes; 1 stays in this one.
+        advance: Called with the number of runs that are done.
 
     Raises:
         UserError: names are not unique, or a budget is not allowed for a population.
@@ -320,29 +324,54 @@ def evaluate(
         for budget in budgets:
             known.population.check_budget(budget)
     jobs = [
-        _Job(index, estimator, budget, repetitions, seed, level, sequences)
+        _Job(
+            index, estimator, budget, range(first, min(first + _AT_ONCE, repetitions)), seed, level, sequences
+        )
         for index in range(len(populations))
         for budget in budgets
         for estimator in estimators
+        for first in range(0, repetitions, _AT_ONCE)
     ]
+    parts: list[_Rows | str] = []
     results: list[Result] = []
     skipped: dict[tuple[str, str], Skipped] = {}
     for job, rows in zip(jobs, _all(jobs, list(populations), workers), strict=True):
+        advance(len(job.repetitions))
+        parts.append(rows)
+        if job.repetitions.stop < repetitions:
+            continue
         known = populations[job.known]
-        if isinstance(rows, str):
+        refused = [part for part in parts if isinstance(part, str)]
+        if refused:
             name = known.population.name
-            skipped.setdefault((name, job.estimator.name), Skipped(name, job.estimator.name, rows))
+            skipped.setdefault((name, job.estimator.name), Skipped(name, job.estimator.name, refused[0]))
         else:
-            results.append(_result(job, known, rows))
+            results.append(_result(job, known, _joined([part for part in parts if isinstance(part, _Rows)])))
+        parts = []
     return Evaluation(tuple(results), tuple(skipped.values()))
 
 
-def _all(jobs: list[_Job], populations: list[KnownPopulation], workers: int) -> Iterable[_Rows | str]:
+def _joined(parts: list[_Rows]) -> _Rows:
+    """The rows of all repetitions, in order."""
+    return _Rows(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.failures for part in parts]),
+        np.concatenate([part.costs for part in parts]),
+        np.concatenate([part.covered for part in parts]),
+        np.concatenate([part.widths for part in parts]),
+        np.concatenate([part.missed for part in parts]),
+        all(part.unbiased for part in parts),
+        tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )
+
+
+def _all(jobs: list[_Job], populations: list[KnownPopulation], workers: int) -> Iterator[_Rows | str]:
     if workers == 1:
-        return [_run(job, populations[job.known]) for job in jobs]
+        yield from (_run(job, populations[job.known]) for job in jobs)
+        return
     # Spawned, not forked: the parent may hold threads of other libraries.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(populations,)
     ) as pool:
-        return list(pool.map(_run_shared, jobs))
+        yield from pool.map(_run_shared, jobs)

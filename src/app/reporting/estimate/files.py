@@ -1,0 +1,160 @@
+"""The files of an estimate: report, page, pictures, tables, failures as a data set, and what is to be labelled."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from PIL import Image
+
+from app.estimation.labels import Labels
+from app.reporting import html, schema
+from app.reporting.estimate import figures, page
+from app.reporting.estimate.assembly import Cases
+from app.reporting.estimate.report import EstimateReport, ResultRow
+from app.reporting.figures import save_png
+
+TO_LABEL, SHEET = "to_label.csv", "to_label.html"
+STUDIO, STUDIO_CONFIG = "label_studio.json", "label_studio.xml"
+_THUMBNAIL, _LARGE = 112, 512
+"""Longest side in pixels, on pages and in Label Studio."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Where the pictures of a population come from."""
+
+    subject: str
+    """Its name."""
+    load: Callable[[int], Image.Image]
+    """The picture of a case."""
+
+    def png(self, case: int, longest: int | None = None) -> bytes:
+        """A case's picture as a PNG file; reduced if its longest side is longer."""
+        picture = self.load(case)
+        if longest is not None and max(picture.size) > longest:
+            picture = picture.copy()
+            picture.thumbnail((longest, longest))
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        return buffer.getvalue()
+
+
+def write(
+    report: EstimateReport, output: Path, found: Sequence[Cases], labels: Labels, pictures: Pictures | None
+) -> None:
+    """Writes everything of a report into its folder; an earlier report's files there are replaced.
+
+    Args:
+        report: the report.
+        output: the folder.
+        found: the populations.
+        labels: what people said, in labelling.
+        pictures: of the population with a model.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    for name in (SHEET, STUDIO, STUDIO_CONFIG):
+        (output / name).unlink(missing_ok=True)
+    shutil.rmtree(output / "failures", ignore_errors=True)
+    schema.write_json(report, output / "report.json")
+    html.write_page(page.estimate_page(report, _of_failures(report, pictures)), output / "report.html")
+    for name, figure in figures.drawn(report).items():
+        save_png(figure, output / f"{name}.png")
+    if report.results:
+        write_results(report.results, output / "results.csv")
+    if report.failures:
+        write_failures(report, output, pictures)
+    if report.labelling is not None:
+        write_to_label(report, output, found[0], labels)
+        if report.labelling.asked:
+            write_asked(report, output, found[0], pictures)
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]], path: Path) -> Path:
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return schema.write_bytes(buffer.getvalue().encode("utf-8", "backslashreplace"), path)
+
+
+def _of_failures(report: EstimateReport, pictures: Pictures | None) -> dict[int, bytes]:
+    """Thumbnails by place among the failures."""
+    if pictures is None:
+        return {}
+    shown = [(i, each) for i, each in enumerate(report.failures) if each.subject == pictures.subject]
+    return {i: pictures.png(each.case, _THUMBNAIL) for i, each in shown[: page.MOST_FAILURES]}
+
+
+def write_results(results: Sequence[ResultRow], path: Path) -> Path:
+    """The results as CSV, one row per population, estimator and budget."""
+    names = [each.name for each in fields(ResultRow) if each.name != "notes"]
+    return _table(names, ([getattr(row, name) for name in names] for row in results), path)
+
+
+def write_failures(report: EstimateReport, output: Path, pictures: Pictures | None) -> Path:
+    """The failures as a data set: `failures.csv`, and copies of the pictures in a folder for each true class."""
+    for each in report.failures:
+        if each.picture and pictures is not None and each.subject == pictures.subject:
+            schema.write_bytes(pictures.png(each.case), output / each.picture)
+    names = ("subject", "path", "true_class", "predicted_class", "confidence", "why", "picture")
+    rows = (
+        (e.subject, e.id, e.true_class, e.predicted_class, f"{e.confidence:.6g}", e.reason, e.picture)
+        for e in report.failures
+    )
+    return _table(names, rows, output / "failures.csv")
+
+
+def write_to_label(report: EstimateReport, output: Path, cases: Cases, labels: Labels) -> Path:
+    """The table to fill in: what is asked first, with an empty label; then what has a label already."""
+    asked = [] if report.labelling is None else report.labelling.asked
+    rows = [[each.id, each.predicted_class, f"{each.confidence:.6g}", each.reason, ""] for each in asked]
+    for case in (labels.outcomes >= 0).nonzero()[0].tolist():
+        label = cases.class_name(int(labels.classes[case])) or (
+            "wrong" if labels.outcomes[case] else "correct"
+        )
+        row = [str(cases.population.ids[case]), cases.predicted(case), f"{cases.confidence(case):.6g}"]
+        rows.append([*row, "has a label", label])
+    return _table(("path", "predicted_class", "confidence", "why", "label"), rows, output / TO_LABEL)
+
+
+def write_asked(report: EstimateReport, output: Path, cases: Cases, pictures: Pictures | None) -> None:
+    """The contact sheet of what is to be labelled, and the same for Label Studio."""
+    asked = () if report.labelling is None else report.labelling.asked
+    thumbnails = {} if pictures is None else {e.case: pictures.png(e.case, _THUMBNAIL) for e in asked}
+    html.write_page(page.contact_sheet(report, thumbnails), output / SHEET)
+    if pictures is None:
+        return
+    tasks = [
+        {
+            "data": {
+                "image": html.data_uri(pictures.png(each.case, _LARGE)),
+                "path": each.id,
+                "predicted": each.predicted_class,
+                "why": each.reason,
+            }
+        }
+        for each in asked
+    ]
+    schema.write_bytes((json.dumps(tasks, indent=1) + "\n").encode(), output / STUDIO)
+    choices = "\n".join(f"    <Choice value={quoteattr(name)}/>" for name in cases.class_names)
+    view = (
+        '<View>\n  <Image name="image" value="$image"/>\n  <Choices name="label" toName="image" choice="single">\n'
+        f"{choices}\n  </Choices>\n</View>\n"
+    )
+    schema.write_bytes(view.encode(), output / STUDIO_CONFIG)
+
+
+def with_labels(command: str, path: Path) -> str:
+    """A command line that reads labels from a file in place of where it read them before."""
+    parts = [part for part in shlex.split(command) if not part.startswith("labels=")]
+    return shlex.join([*parts, f"labels={path}"])
