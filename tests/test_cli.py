@@ -133,7 +133,7 @@ MISTAKES = {
     ),
     "target that makes no operator": (
         ["~operators.weight_noise", "+operators.net._target_=users_code.Net"],
-        r"operators.net must have a _target_ that makes one app\.mutation\.operator\.Operator, not Net",
+        r"operators.net must have a _target_ that makes an operator, not Net",
     ),
     "operator, null": (["operators.weight_noise=null"], "operators.weight_noise must have a _target_"),
     "unreadable value": (["output=a b!"], "'output=a b!' cannot be read: give key=value"),

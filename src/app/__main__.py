@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: spinning threads crawl on a busy machine
-TRACES = bool(os.environ.get("HYDRA_FULL_ERROR"))
+FIRST = "LOCAL_RANK" not in os.environ  # of several processes the first one speaks
+TRACES = FIRST and bool(os.environ.get("HYDRA_FULL_ERROR"))
 os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come out here, where they are worded
 
 import hydra  # noqa: E402
@@ -49,6 +52,8 @@ def main() -> int:
     """Run the command line; returns the exit code: 0, 1 for a crash, 2 for a mistake, 130 when interrupted."""
     _ended.clear()
     _begun.clear()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
     if {"-h", "--help"} & set(sys.argv[1:]):
         return _help()
     try:
@@ -59,16 +64,22 @@ def main() -> int:
         mistake = isinstance(error, UserError | HydraException | OmegaConfBaseException)
         if TRACES or (_begun and not mistake):  # before the job, Hydra raises these of a user's input
             raise
-        if "LOCAL_RANK" not in os.environ:  # of several processes the first one speaks
+        if FIRST:
             print(f"error: {_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
         _end_sweeps("KILLED")
-        print(str(error) or "interrupted", file=sys.stderr)
+        if FIRST:
+            print(str(error) or "interrupted", file=sys.stderr)
         return 130
     finally:
         _end_sweeps("FAILED")
     return 0
+
+
+def _terminate(*_: object) -> None:
+    """Whoever ends the process politely gets what Ctrl-C gets: the run is closed, and says how to go on."""
+    raise KeyboardInterrupt
 
 
 def _end_sweeps(status: str) -> None:

@@ -56,21 +56,9 @@ class Root:
     allow_unsafe_load: bool = False
 
 
-DEFAULTS: Mapping[str, Any] = {
-    "resume": None,
-    "engine": "bank",
-    "profile": None,
-    "predictions": None,
-    "probs": None,
-    "on_invalid": "error",
-    "repetitions": None,
-    "population": None,
-    "labels": None,
-    "detections": None,
-    "ground_truth": None,
-    "target_width": None,
-    "allow_unsafe_load": False,
-}
+GROUPS = frozenset({"task", "model", "dataset", "operators", "estimators", "scoring", "trainer", "tracking"})
+"""Root keys that are choices of a folder."""
+DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Root) if each.name not in GROUPS}
 """What plain root keys are when nobody sets them."""
 
 
@@ -199,6 +187,13 @@ def check(config: DictConfig) -> None:
         raise UserError(f"{missing[0]} must be given: {missing[0]}=VALUE")
     for path, node in _targets(config.task, "task"):
         _check_call(path, node)
+    if "trainer" in used and config.trainer is not None:
+        if config.trainer.get("inference_mode"):
+            raise UserError(
+                "trainer.inference_mode must be false: recorded activations need version counters"
+            )
+        if config.trainer.get("limit_predict_batches") not in {None, 1.0}:
+            raise UserError("trainer.limit_predict_batches would lose test cases: use dataset.max_samples")
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
@@ -213,7 +208,7 @@ def digest(config: DictConfig) -> str:
     task = {
         key: value
         for key, value in plain(config)["task"].items()
-        if key not in {"trainer", "store", "resume"}
+        if key not in {"trainer", "store", "resume", "workers", "group_size"}
     }
     return hashlib.sha256(json.dumps(task, sort_keys=True, default=str).encode()).hexdigest()
 

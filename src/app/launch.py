@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import signal
 import sys
@@ -16,6 +17,7 @@ import hydra.utils
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.experimental.callback import Callback
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from app import config as configuration
@@ -41,24 +43,41 @@ def execute(config: DictConfig) -> None:
     if rank == 0:
         _no_idle_plus(overrides)
         configuration.check(config)
+        _refuse_nested(config)
     else:
         for name in (
             "pytorch_lightning",
             "lightning_fabric",
         ):  # further processes leave the talking to the first
             logging.getLogger(name).setLevel(logging.WARNING)
-    _fetch_model(config)
     output = Path(context.runtime.output_dir)
     job = Job(
         output=output,
         config=configuration.plain(config),
-        yaml=OmegaConf.to_yaml(config, resolve=True),
+        yaml=_masked(OmegaConf.to_yaml(config, resolve=True)),
         digest=configuration.digest(config),
-        command=shlex.join(["python", "-m", "app", *overrides]),
+        command=_masked(shlex.join(["python", "-m", "app", *overrides])),
         first=rank == 0,
     )
+    _fetch_model(config)  # behind the digest: where a model was put is not what it is
     with _ranks(output):
         _build(config, "task").run(job)
+
+
+def _masked(text: str) -> str:
+    """Text without the user and password of an address in it."""
+    return re.sub(r"//[^/@\s]+@", "//***@", text)
+
+
+def _refuse_nested(config: DictConfig) -> None:
+    """Refuse several processes a job inside a launcher that has processes of its own."""
+    context = HydraConfig.get()
+    launcher = str(context.runtime.choices.get("hydra/launcher", "basic"))
+    strategy = str(config.trainer.get("strategy", "")) if config.trainer is not None else ""
+    if context.mode is RunMode.MULTIRUN and launcher in {"joblib", "ray"} and strategy.startswith("ddp"):
+        raise UserError(
+            f"hydra/launcher={launcher} cannot run jobs of several processes: leave it out, or trainer=cpu"
+        )
 
 
 def _no_idle_plus(overrides: Sequence[str]) -> None:
@@ -89,7 +108,7 @@ def _complaint(config: DictConfig, error: InstantiationException, cause: BaseExc
     if not isinstance(cause, ValueError | TypeError):
         kind = type(cause).__name__
         return f"{key or 'task'}: {kind}{': ' if message else ''}{message} (HYDRA_FULL_ERROR=1 shows where)"
-    if key and message.partition(" ")[0] in OmegaConf.select(config, full):
+    if key and message.partition(" ")[0] in (OmegaConf.select(config, full) or ()):
         return f"{key}.{message}"
     return f"{key}: {message}" if key else message
 
@@ -150,7 +169,7 @@ class SweepRun(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Open the sweep's run and tell every job of it."""
         store = _build(config, "tracking")
-        jobs = shlex.join([str(each) for each in config.hydra.overrides.task])
+        jobs = _masked(shlex.join([str(each) for each in config.hydra.overrides.task]))
         run = store.start("sweep", task="sweep", kind="sweep", tags={"command": jobs})
         _sweeps.append(run)
         with read_write(config), open_dict(config):

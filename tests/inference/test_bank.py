@@ -30,7 +30,7 @@ from app.mutation.quantization import Quantization
 from app.mutation.targets import Targets
 from app.mutation.weight_noise import WeightNoise
 from app.mutation.weight_zeroing import WeightZeroing
-from tests.inference.conftest import Pictures, build, to_batch
+from tests.inference.conftest import LeNet, Pictures, build, to_batch
 
 COUNT = 4
 OPERATORS = {
@@ -213,7 +213,7 @@ def test_an_original_that_gives_nan_is_refused(pictures: Pictures) -> None:
     blocks = run(Classifier(module, to_batch, "logits"), [], pictures, naive=False)
     assert all((block.top1[0] == -1).all() for block in blocks)
     with pytest.raises(UserError, match="NaN or infinity for 4 test cases, the first is 0"):
-        _refuse_broken(blocks[0])
+        _refuse_broken(blocks[0], len(pictures))
 
 
 def test_masks_do_not_depend_on_batches(pictures: Pictures) -> None:
@@ -254,3 +254,25 @@ def test_a_filling_batch_is_passed_over(pictures: Pictures) -> None:
     bank = MutantBank(Classifier(build("lenet"), to_batch, "logits"), [], save=saved.append)
     assert bank.predict_step(Batch(-1, np.empty(0, dtype=np.int64), []), 0) == -1
     assert saved == []
+
+
+class Functional(LeNet):
+    """Calls its activation as a function, and never the module."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.max_pool2d(torch.relu(self.conv1(x)), 2)
+        x = nn.functional.max_pool2d(torch.relu(self.conv2(x)), 2)
+        return self.fc2(self.relu3(self.fc1(torch.flatten(x, 1))))
+
+
+def test_mutants_of_modules_that_are_never_called_say_so(pictures: Pictures) -> None:
+    module = Functional().eval()
+    classifier = Classifier(module, to_batch, "logits")
+    mutants = plan(ActivationReplacement(count=9), module)
+    idle = {mutant.key for mutant in mutants if mutant.target != "relu3"}
+    assert 0 < len(idle) < len(mutants)
+    for naive in (False, True):
+        blocks = run(classifier, mutants, pictures, naive=naive)
+        assert {key for block in blocks for key in block.unchanged} == idle
+        notes = {note for block in blocks for note in block.notes}
+        assert "the model never calls relu1: mutants of activation_replacement there change nothing" in notes

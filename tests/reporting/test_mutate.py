@@ -30,7 +30,7 @@ SHAPE = {
     "mutation_score mutation_score_ci mutation_score_thresholds weak",
     "by_layer": "layer operator mutants killed mutation_score",
     "mutants": "key operator kind params target seed repetitions verdict decided_by verdict_thresholds trivial "
-    "p_value p_adjusted effect effect_ci cohens_h accuracy signals difficulty kills unchanged reason",
+    "p_value p_adjusted effect effect_ci cohens_h accuracy signals difficulty kills unchanged reason beside",
     "survivors": "key distance nearness closest_signal needed",
     "signal_coverage": "layer kind signal fired below unmeasured only_killer",
     "kill_matrix": "distinct_kill_sets dominators minimal_mutation_score smallest_suite top_cases never_killed",

@@ -20,7 +20,7 @@ from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes, scores_of
 from app.inference.replay import FULL, Replay, ReplayError, Start
 from app.mutation.mutant import Mutant
 from app.mutation.operator import InputOperator, StochasticOperator, WeightOperator, Weights
-from app.mutation.overlay import Rows, changed, overlay, planned_weights
+from app.mutation.overlay import Active, Rows, changed, overlay, planned_weights
 
 log = logging.getLogger(__name__)
 
@@ -142,6 +142,10 @@ class MutantBank(pl.LightningModule):
             return FULL
         if isinstance(operator, StochasticOperator):
             start = self.replay.start(mutant.sites, output=operator.position(mutant) == "output")
+            if mutant.repetitions > 1:
+                self.replay.can_tile(
+                    start
+                )  # tried before the batch is recorded: it needs the recorder for itself
         elif isinstance(operator, WeightOperator):
             start = self.replay.start(sharing(self.model, mutant.sites))
         else:
@@ -207,16 +211,21 @@ class MutantBank(pl.LightningModule):
             if mutant.key not in self._copies:
                 self._copies = {mutant.key: copy.deepcopy(self.model)}
             copied = self._copies[mutant.key]
-            with overlay(mutant, copied, rows, self._mutated(mutant, copied)):
-                return scores_of(copied(torch.cat([x] * tiles)))
+            with overlay(mutant, copied, rows, self._mutated(mutant, copied)) as active:
+                scores = scores_of(copied(torch.cat([x] * tiles)))
+            self._tell_idle(mutant, active)
+            return scores
         weights = self._mutated(mutant, self.model)
         for attempt in (start, start, FULL):
             try:
-                with overlay(mutant, self.model, rows, weights):
-                    return scores_of(self.replay.run(attempt, tiles))
+                with overlay(mutant, self.model, rows, weights) as active:
+                    scores = scores_of(self.replay.run(attempt, tiles))
             except ReplayError as error:
                 log.debug("%s: %s", mutant.key, error)
                 self.replay.record(x, [self._start(other) for other in self.mutants])
+            else:
+                self._tell_idle(mutant, active)
+                return scores
         raise ReplayError("the model could not be run again")
 
     def _mutated(self, mutant: Mutant, module: nn.Module) -> Weights | None:
@@ -232,6 +241,15 @@ class MutantBank(pl.LightningModule):
             self._room -= size
             self._weights[mutant.key] = weights
         return weights
+
+    def _tell_idle(self, mutant: Mutant, active: Active) -> None:
+        """Say so where a model never calls the module that a mutant stands in for."""
+        if active.calls and not any(active.calls.values()):
+            self._note(
+                f"the model never calls {mutant.target}: mutants of {mutant.operator.name} there change nothing"
+            )
+            if mutant.key not in self._unchanged:
+                self._unchanged.append(mutant.key)
 
     def _note(self, text: str) -> None:
         if text not in self._notes:

@@ -124,7 +124,8 @@ class BlockStore:
             np.concatenate([block.top1 for block in found], axis=1),
             np.concatenate([block.confidence for block in found], axis=1),
             np.concatenate([block.shift for block in found], axis=1),
-            {key: reason for block in found for key, reason in block.reasons.items()},
+            # the first batch's reason, whatever rank or resumed run met another one later
+            {key: reason for block in reversed(found) for key, reason in block.reasons.items()},
             tuple(_once(key for block in found for key in block.unchanged)),
             tuple(_once(note for block in found for note in block.notes)),
         )

@@ -210,7 +210,7 @@ def vectors(tensor: Tensor) -> Tensor:
     """(B, D): one vector a test case; means over places (B, D, H, W) and tokens (B, T, D), else flattened."""
     if tensor.dim() == 4:
         return tensor.mean(dim=(2, 3))
-    return tensor.mean(dim=1) if tensor.dim() == 3 else tensor.flatten(1)
+    return tensor.mean(dim=1) if tensor.dim() == 3 else tensor.reshape(len(tensor), -1)
 
 
 def file_of(folder: Path, batch: int) -> Path:
@@ -239,7 +239,7 @@ def _embedded(module: nn.Module, layers: Layers) -> Iterator[dict[str, Tensor]]:
 
     def keep(name: str, value: Any) -> None:
         first = value[0] if isinstance(value, tuple | list) and value else value
-        if isinstance(first, Tensor):
+        if isinstance(first, Tensor) and first.dim():
             seen[name] = vectors(first.detach()).clone()
 
     handles = []

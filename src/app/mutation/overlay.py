@@ -75,11 +75,13 @@ def changed(module: nn.Module, mutant: Mutant, weights: Weights | None = None) -
     """Whether any value of a weight mutant differs from the model's own (NaN where NaN was is no change)."""
     modules = dict(module.named_modules())
     values = planned_weights(mutant, module) if weights is None else weights
-    return any(
-        bool(((value != own) & ~(value.isnan() & own.isnan())).any())
-        for (site, name), value in values.items()
-        for own in [_own(modules, site, name).detach()]
-    )
+    return any(_differs(value, _own(modules, site, name).detach()) for (site, name), value in values.items())
+
+
+def _differs(value: Tensor, own: Tensor) -> bool:
+    if torch.equal(value, own):
+        return False
+    return not own.isnan().any() or bool(((value != own) & ~(value.isnan() & own.isnan())).any())
 
 
 def _own(modules: Mapping[str, nn.Module], site: str, name: str) -> Tensor:

@@ -14,8 +14,10 @@ from app.diagnosis.metrics import confusion
 from app.diagnosis.signals import Signals as Diagnosis
 from app.diagnosis.signals import changes, new_causes, signals
 from app.records import Predictions
+from app.reporting.beside import beside
 from app.reporting.lineage import Run, Subject
 from app.reporting.mutants import (
+    Beside,
     Difficulty,
     Interval,
     Kind,
@@ -172,8 +174,10 @@ def mutate_report(campaign: Campaign, run: Run, subject: Subject, settings: Sett
         by_operator=_by_operator(campaign, simple),
         by_layer=_by_layer(campaign),
         mutants=tuple(
-            _mutant(each, verdict, threshold, base)
-            for each, verdict, threshold in zip(measured, judgement.verdicts, simple, strict=True)
+            _mutant(each, verdict, threshold, base, other)
+            for each, verdict, threshold, other in zip(
+                measured, judgement.verdicts, simple, _beside(campaign, base, subject, settings), strict=True
+            )
         ),
         survivors=tuple(
             Survivor(keys[s.mutant], s.reach, cast("Any", s.nearness), s.closest_signal, s.needed)
@@ -201,6 +205,19 @@ def threshold_verdicts(campaign: Campaign, base: Diagnosis) -> list[limits.Thres
         )
         for each in campaign.measured
     ]
+
+
+def _beside(campaign: Campaign, base: Diagnosis, subject: Subject, settings: Settings) -> list[Beside | None]:
+    moved = [None if each.signals is None else changes(base, each.signals) for each in campaign.measured]
+    return beside(
+        campaign.judgement,
+        campaign.original,
+        [each.outcomes.predictions for each in campaign.measured],
+        [(each["ece_rise"], each["autopsy_score_drop"]) if each else (None, None) for each in moved],
+        labels=campaign.labels,
+        class_names=subject.classes,
+        seed=settings.seed,
+    )
 
 
 def _original(campaign: Campaign, base: Diagnosis, subject: Subject) -> Original:
@@ -283,7 +300,7 @@ def _by_layer(campaign: Campaign) -> tuple[LayerScore, ...]:
 
 
 def _mutant(
-    each: Measured, verdict: Any, threshold: limits.ThresholdVerdict, base: Diagnosis
+    each: Measured, verdict: Any, threshold: limits.ThresholdVerdict, base: Diagnosis, other: Beside | None
 ) -> MutantResult:
     mutant = each.mutant
     return MutantResult(
@@ -309,6 +326,7 @@ def _mutant(
         kills=verdict.kills,
         unchanged=each.outcomes.unchanged,
         reason=verdict.reason,
+        beside=other,
     )
 
 

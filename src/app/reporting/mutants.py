@@ -72,6 +72,28 @@ class Difficulty:
 
 
 @dataclass(frozen=True)
+class ClassRecall:
+    """The class in which a loss is least like chance."""
+
+    p_adjusted: float | None
+    """Smallest p of the exact McNemar tests within classes, after Holm's adjustment over the classes."""
+    name: str | None
+    """The class; None if no class lost anything beyond chance (p of 1)."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Signals shown beside a verdict, as far as chance goes; they decide nothing."""
+
+    class_recall: ClassRecall | None
+    """None for a stochastic mutant, whose repetitions are no pairs."""
+    ece_rise_ci: Interval
+    """Interval of the signal `ece_rise`, by paired bootstrap over the test cases."""
+    autopsy_score_drop_ci: Interval
+    """The same of `autopsy_score_drop`, in points of 100."""
+
+
+@dataclass(frozen=True)
 class MutantResult:
     """One mutant and its verdict."""
 
@@ -119,6 +141,8 @@ class MutantResult:
     """Whether the operator left every parameter as it was."""
     reason: str | None = None
     """Why it is invalid, equivalent or a duplicate."""
+    beside: Beside | None = None
+    """What is shown beside the verdict; None for a mutant that is not scored, and in older reports."""
 
 
 @dataclass(frozen=True)

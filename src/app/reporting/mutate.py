@@ -14,6 +14,8 @@ from typing import Any
 
 from app.reporting.lineage import Excluded, Run, Subject
 from app.reporting.mutants import (
+    Beside,
+    ClassRecall,
     Difficulty,
     Interval,
     Kind,
@@ -32,7 +34,9 @@ from app.reporting.typed import from_plain
 __all__ = [
     "ARTIFACT",
     "VERSION",
+    "Beside",
     "Cause",
+    "ClassRecall",
     "ClassScore",
     "Difficulty",
     "Excluded",

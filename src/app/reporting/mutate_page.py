@@ -90,6 +90,8 @@ def mutate_page(report: MutateReport, thumbnails: Mapping[int, bytes | str] | No
         thumbnails=html.data_uris(thumbnails or {}, order),
         words_of=text.VERDICTS,
         mutant_note=mutant_note,
+        beside=beside,
+        score_interval=text.score_interval,
         threshold=threshold,
     )
 
@@ -152,6 +154,24 @@ def mutant_note(mutant: MutantResult) -> str:
         names = ("accuracy_drop", "recall_drop", "ece_rise", "autopsy_score_drop", "new_causes")
         notes += [html.words(name) for name in names if getattr(mutant.signals, name).fired]
     return ", ".join(notes)
+
+
+def beside(mutant: MutantResult) -> list[str]:
+    """Signals beside a verdict, a line each; nothing for a mutant that is not scored."""
+    signals = mutant.beside
+    lines: list[str] = []
+    if signals is None:
+        return lines
+    if signals.class_recall is not None:
+        name = f" ({text.short(signals.class_recall.name, 24)})" if signals.class_recall.name else ""
+        lines.append(f"class p {text.p_value(signals.class_recall.p_adjusted)}{name}")
+    if signals.ece_rise_ci is not None:
+        lines.append(f"ECE {text.points_interval(signals.ece_rise_ci)}")
+    if signals.autopsy_score_drop_ci is not None:
+        # Shown as the score moves: a drop is negative.
+        low, high = (-end / 100 for end in reversed(signals.autopsy_score_drop_ci))
+        lines.append(f"score {text.points_interval((low, high))}")
+    return lines
 
 
 def threshold(value: float, signal: str) -> str:

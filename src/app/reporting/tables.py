@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.reporting.mutants import Beside
 from app.reporting.mutate import MutateReport
 from app.reporting.schema import write_bytes
 
@@ -70,8 +71,21 @@ def write_mutants(report: MutateReport, path: Path) -> Path:
         }
         if mutant.signals is not None:
             row |= {name: signal.value for name, signal in vars(mutant.signals).items()}
+        if mutant.beside is not None:
+            row |= _beside(mutant.beside)
         if mutant.difficulty is not None:
             row |= {"difficulty": mutant.difficulty.label, "difficulty_score": mutant.difficulty.score}
         row |= {"trivial": mutant.trivial, "unchanged": mutant.unchanged, "reason": mutant.reason}
         rows.append(row)
     return write_bytes(pd.DataFrame(rows).to_csv(index=False).encode("utf-8", "backslashreplace"), path)
+
+
+def _beside(signals: Beside) -> dict[str, object]:
+    """Columns of what is shown beside a verdict; those that are not defined are left empty."""
+    row: dict[str, object] = {}
+    if signals.class_recall is not None:
+        row |= {"class_p_adjusted": signals.class_recall.p_adjusted, "class": signals.class_recall.name}
+    for name in ("ece_rise_ci", "autopsy_score_drop_ci"):
+        ends = getattr(signals, name) or (None, None)
+        row |= {f"{name}_low": ends[0], f"{name}_high": ends[1]}
+    return row

@@ -132,6 +132,20 @@ class Headline:
     """What follows from it, in one to three sentences."""
 
 
+def score_interval(summary: Summary) -> str:
+    """The mutation score's interval in words: '95 % interval 65–74 %', a dash if undefined.
+
+    Over the test cases; where no resample of them changes the score, it has no width and would claim certainty,
+    and the interval over mutants stands for it.
+    """
+    interval, over = summary.mutation_score_ci, ""
+    wilson = summary.mutation_score_ci_mutants
+    if interval is not None and interval[0] == interval[1] and percent_interval(wilson) != UNDEFINED:
+        interval, over = wilson, "over mutants "
+    shown = percent_interval(interval)
+    return shown if shown == UNDEFINED else f"95 % interval {over}{shown}"
+
+
 def headline(report: MutateReport) -> Headline:
     """What the test cases notice of the mutants, and what that means; empty campaigns have words too."""
     summary, n = report.summary, report.subject.n
@@ -141,8 +155,8 @@ def headline(report: MutateReport) -> Headline:
     if summary.judged == 0:
         nothing = f"None of the {plural(summary.mutants, 'mutant')} could be judged"
         return Headline(f"{nothing}: {_set_aside(summary)}.", _NONE_JUDGED)
-    interval = percent_interval(summary.mutation_score_ci)
-    shown = f", 95 % interval {interval}" if interval != UNDEFINED else ""
+    interval = score_interval(summary)
+    shown = f", {interval}" if interval != UNDEFINED else ""
     sentence = (
         f"Your {cases} {'notices' if n == 1 else 'notice'} {count(summary.killed)} of "
         f"{plural(summary.judged, 'fault')} ({percent(summary.mutation_score)}{shown})."

@@ -63,8 +63,7 @@ def killing_cases(discordance: Discordance, q: float, p0: float) -> NDArray[np.b
     """(M, N): which test case kills which mutant.
 
     Deterministic: the original is right and the mutant wrong. Stochastic: the case's binomial p against p0,
-        adjusted
-    by Holm over the test cases that the original gets right, is at most q.
+    adjusted by Holm over the test cases that the original gets right, is at most q.
     """
     kills = discordance.lost > 0
     candidates = np.flatnonzero(discordance.right)

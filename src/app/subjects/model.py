@@ -80,6 +80,8 @@ def assemble(
         raise UserError(f"model {name} has lazy layers without weights: give model.weights")
     if preprocess is None:
         notes = (*notes, DEFAULT_PREPROCESS)
+    elif isinstance(preprocess, Mapping) and not {"mean", "std"} <= set(preprocess):
+        notes = (*notes, "preprocessing was given without mean and std: ImageNet's are used")
     module.eval()
     return Model(name, module, digest_of(module), _preprocess(preprocess), names, output, tuple(notes))
 

@@ -37,6 +37,7 @@ def mutate(
     workers: int = 0,
     group_size: int | None = None,
     save_json: bool = False,
+    profile: Literal["paper", "deepluq"] | None = None,
 ) -> MutateClassifier | MutateDetector:
     """The task that fits the model.
 
@@ -56,6 +57,7 @@ def mutate(
         workers: processes that decode images.
         group_size: mutants a group; None for about a minute's worth.
         save_json: also write detections as a DeepLUQ folder tree (detectors).
+        profile: `paper`, the definitions, or `deepluq`, the reference implementation; None for `paper` (detectors).
 
     Raises:
         UserError: what does not fit together.
@@ -98,6 +100,7 @@ def mutate(
             scoring=scoring,
             batch_size=batch_size or 8,
             save_json=save_json,
+            profile=profile,
             **shared,
         )
     model = _made("model", model, Model)
@@ -105,6 +108,8 @@ def mutate(
         raise UserError(f"{model.name} is a classifier: leave out scoring=detection")
     if save_json:
         raise UserError("task.save_json is for detectors: leave it out for a classifier")
+    if profile is not None:
+        raise UserError("profile is for detectors: leave it out for a classifier")
     pictures = _made("dataset", dataset, ImageDataset)
     return MutateClassifier(
         model, pictures, operators, scoring=scoring, batch_size=batch_size or 128, smart=smart, **shared

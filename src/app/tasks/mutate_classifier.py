@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -114,12 +115,13 @@ class MutateClassifier:
             result = self._judge(found, measured)
             settings = self._settings(plan, job)
             notes = tuple(dict.fromkeys([*targets.notes, *(note for group in found for note in group.notes)]))
+            notes += self._warning(result)
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
             report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
-            self._write(job, report, result)
-            _record(run, report, job)
+            _record(run, report, self._write(job, report, result))
         shutil.rmtree(folder, ignore_errors=True)
-        print("\n".join(text.closing_lines(report, str(job.output / "report.html"), run.url)))
+        lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
+        print("\n".join([*(f"Note: {note}." for note in report.subject.notes), *lines]))
 
     def _examine(self) -> Examined:
         model, data = self.subject.model, self.subject.dataset
@@ -191,6 +193,16 @@ class MutateClassifier:
             suites=self._suites(judgement),
         )
 
+    def _warning(self, result: Campaign) -> tuple[str, ...]:
+        """What makes a reader doubt the original before its mutants."""
+        accuracy = float(result.original.right(result.labels).mean())
+        if accuracy > 1.5 / self.subject.num_classes:
+            return ()
+        return (
+            f"the original is right in only {100 * accuracy:.1f} % of the test cases, near chance: check "
+            "model.preprocess and model.class_names before anything else",
+        )
+
     def _suites(self, judgement: Judgement) -> Any:
         return (
             score_suites(judgement, self.suites, np.random.default_rng([self.seed, 2]))
@@ -213,7 +225,8 @@ class MutateClassifier:
             config_digest=job.digest,
         )
 
-    def _write(self, job: Job, report: MutateReport, result: Campaign) -> None:
+    def _write(self, job: Job, report: MutateReport, result: Campaign) -> list[Path]:
+        """Report, pictures and tables; returns their paths."""
         thumbnails = {}
         for each in report.kill_matrix.top_cases:
             picture = self.subject.dataset.load(each.case)
@@ -221,21 +234,24 @@ class MutateClassifier:
             buffer = io.BytesIO()
             picture.save(buffer, "PNG")
             thumbnails[each.case] = buffer.getvalue()
-        schema.write_json(report, job.output / "report.json")
-        html.write_page(mutate_page.mutate_page(report, thumbnails), job.output / "report.html")
         drawn = {
             "score_by_operator": figures.score_by_operator(report),
             "heat_map": figures.heat_map(report),
             "effect_over_rate": figures.effect_over_rate(report),
         }
-        for name, figure in drawn.items():
-            if figure is not None:
-                figures.save_png(figure, job.output / f"{name}.png")
         keys = [mutant.key for mutant in report.mutants]
-        tables.write_kill_matrix(
-            keys, result.judgement.kill_matrix.unpack(), job.output / "kill_matrix.parquet"
-        )
-        tables.write_mutants(report, job.output / "mutants.csv")
+        kills = result.judgement.kill_matrix.unpack()
+        return [
+            schema.write_json(report, job.output / "report.json"),
+            html.write_page(mutate_page.mutate_page(report, thumbnails), job.output / "report.html"),
+            *(
+                figures.save_png(figure, job.output / f"{name}.png")
+                for name, figure in drawn.items()
+                if figure is not None
+            ),
+            tables.write_kill_matrix(keys, kills, job.output / "kill_matrix.parquet"),
+            tables.write_mutants(report, job.output / "mutants.csv"),
+        ]
 
 
 def _child(each: Measured) -> Child:
@@ -249,7 +265,7 @@ def _child(each: Measured) -> Child:
     return Child(mutant.key, params, metrics, {"operator": mutant.operator.name, "layer": mutant.target})
 
 
-def _record(run: Run, report: MutateReport, job: Job) -> None:
+def _record(run: Run, report: MutateReport, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in its children, as files."""
     summary = schema.plain(report.summary)
     interval = summary.pop("mutation_score_ci") or [None, None]
@@ -283,6 +299,5 @@ def _record(run: Run, report: MutateReport, job: Job) -> None:
     run.update_children(changes)
     shown = ("key", "operator", "target", "verdict", "effect", "p_adjusted", "kills")
     run.table({name: [getattr(mutant, name) for mutant in report.mutants] for name in shown}, "mutants.json")
-    for path in sorted(job.output.iterdir()):
-        if path.suffix in {".json", ".html", ".png", ".csv", ".parquet"}:
-            run.artifact(path)
+    for path in written:
+        run.artifact(path)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from app import detections, progress
-from app.detections import DetectionLog
+from app import progress
 from app.errors import UserError
 from app.inference.campaign import Campaign, cut
 from app.inference.detection import campaign
@@ -28,20 +28,16 @@ from app.reporting.uamt import figures, page, tables, words
 from app.reporting.uamt.assembly import Scored, uamt_report
 from app.reporting.uamt.report import UamtReport
 from app.runs import Child, Run
-from app.scoring.detection import ScoreSettings, Strength, score_logs
-from app.scoring.detection.folder import write_index
-from app.scoring.detection.tree import DetectionTree
+from app.scoring.detection import DetectionScores, ScoreSettings, Strength, score_logs
+from app.scoring.detection.columns import write_csv
+from app.scoring.detection.names import safe_name
 from app.subjects.detection.dataset import DetectionDataset
 from app.subjects.detection.detector import Detector
 from app.subjects.detection.subject import DetectorSubject
 from app.subjects.suites import read_suites
 from app.tasks import runs
+from app.tasks.saved_detections import DetectionFiles, SavedDetections, strength, tag
 from app.tracking import Store
-
-RAN_ONCE = (
-    "mutants without randomness ran once: the test over repetitions cannot tell their misses and ghosts from noise, so "
-    "read their Obj-MS and the any-rule instead of Img-MS"
-)
 
 
 class MutateDetector:
@@ -62,6 +58,7 @@ class MutateDetector:
         workers: processes that decode images.
         group_size: mutants a group; None for about a minute's worth.
         save_json: also write the detections as a DeepLUQ folder tree.
+        profile: `paper`, the definitions, or `deepluq`, the reference implementation; None for `paper`.
 
     Raises:
         UserError: what does not fit together.
@@ -84,10 +81,15 @@ class MutateDetector:
         workers: int = 0,
         group_size: int | None = None,
         save_json: bool = False,
+        profile: Literal["paper", "deepluq"] | None = None,
     ) -> None:
         self.subject = DetectorSubject(model, dataset)
         self.operators = tuple(operators.values())
-        self.settings, self.trainer, self.store = scoring, trainer, store
+        try:
+            self.settings = replace(scoring, profile=profile or scoring.profile)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        self.trainer, self.store = trainer, store
         self.seed, self.engine, self.resume = seed, engine, resume
         self.batch_size, self.workers, self.group_size = batch_size, workers, group_size
         self.save_json = save_json
@@ -98,7 +100,7 @@ class MutateDetector:
         }
 
     def run(self, job: Job) -> None:
-        """Look at the original, plan the mutants, run them group by group, score, report."""
+        """Look at the original, plan the mutants, run them and save what they find group by group, score, report."""
         started = datetime.now().astimezone()
         examined = self._examine()
         targets = Targets(examined.setup.module)
@@ -110,27 +112,33 @@ class MutateDetector:
                 groups = cut(drawn, examined.seconds, len(self.subject), self.group_size, self.engine)
                 plan = planning.Plan(drawn, groups)
                 planning.write(plan, folder / "plan.json")
-            found = list(self._groups(plan, examined, DetectionStore(folder / "blocks"), job))
-            if not job.first:
-                return
-            kept = self._keep(plan, found, job.output / "predictions")
-            if self.save_json:
-                self._save_tree(plan, found, job.output / "deepluq")
-            scored = self._score(plan, found, kept)
-            report = self._report(
-                job, run, scored, started, (*targets.notes, *examined.notes, *_notes(plan, found))
-            )
-            self._write(job.output, report, scored)
-            _record(run, report, plan, job.output)
+            with tempfile.TemporaryDirectory(dir=job.output, prefix=".unfinished-") as unfinished:
+                place = Path(unfinished)
+                saved = self._saved(plan, place)
+                for group in self._groups(plan, examined, DetectionStore(folder / "blocks"), job):
+                    run.children(_child(mutant, saved) for mutant in saved.add(group))
+                if not job.first:
+                    return
+                notes = (*targets.notes, *examined.notes, *saved.finish())
+                scored = self._score(plan, saved)
+                report = self._report(job, run, scored, started, notes)
+                self._write(place, report, scored)
+                _record(run, report, _moved(place, job.output))
         shutil.rmtree(folder, ignore_errors=True)
         print("\n".join(words.closing_lines(report, str(job.output / "report.html"), run.url)))
+
+    def _saved(self, plan: planning.Plan, place: Path) -> SavedDetections:
+        names = self.subject.model.name, self.subject.dataset.name
+        tree = place / "deepluq" if self.save_json else None
+        return SavedDetections(place / "predictions", plan.mutants, names, tree)
 
     def _examine(self) -> ExaminedDetector:
         return campaign.examine(
             self.subject.model.module,
             self.subject.model.to_images,
             self.subject.dataset,
-            classes=self.subject.num_classes + int(self.subject.model.background),
+            classes=rows_of(self.subject),
+            semantics=self.settings.semantics or "auto",
         )
 
     def _groups(
@@ -150,64 +158,32 @@ class MutateDetector:
                 advance=advance,
             )
 
-    def _keep(self, plan: planning.Plan, found: Sequence[GroupDetections], folder: Path) -> dict[str, Path]:
-        """The detections as files: `original.npz`, and one a mutant that could be run.
-
-        Those with the most repetitions make a folder that `task=score` reads, with the deterministic original as
-        often; the others lie in folders below, named by their number of repetitions.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        most = max(mutant.repetitions for mutant in plan.mutants)
-        detections.save(repeated(found[0].original, most), folder / "original.npz")
-        kept = {}
-        outcomes = [each for group in found for each in group.mutants]
-        for mutant, each in zip(plan.mutants, outcomes, strict=True):
-            if each.log is not None:
-                place = folder if mutant.repetitions == most else folder / f"t{mutant.repetitions}"
-                place.mkdir(exist_ok=True)
-                kept[mutant.key] = place / f"{mutant.key}.npz"
-                detections.save(each.log, kept[mutant.key])
-        indexed = {m.key: strength(m) for m in plan.mutants if m.key in kept and m.repetitions == most}
-        write_index(folder, self.subject.model.name, self.subject.dataset.name, indexed)
-        return kept
-
-    def _save_tree(self, plan: planning.Plan, found: Sequence[GroupDetections], root: Path) -> None:
-        """The stochastic mutants as a DeepLUQ folder tree, for other tools and `task=score`."""
-        outcomes = [each for group in found for each in group.mutants]
-        originals: set[str] = set()
-        for mutant, each in zip(plan.mutants, outcomes, strict=True):
-            told = strength(mutant)
-            if each.log is None or np.isnan(told.rate):
-                continue
-            tree = DetectionTree(root, told.operator, self.subject.model.name, self.subject.dataset.name)
-            if told.operator not in originals:
-                originals.add(told.operator)
-                tree.write(tree.original_tag, repeated(found[0].original, mutant.repetitions))
-            tree.write(f"{told.rate:g}" + ("" if told.block is None else f"_{told.block}"), each.log)
-
-    def _score(
-        self, plan: planning.Plan, found: Sequence[GroupDetections], kept: Mapping[str, Path]
-    ) -> list[Scored]:
+    def _score(self, plan: planning.Plan, saved: SavedDetections) -> list[Scored]:
         """Scores, apart for each number of repetitions: tests and intervals depend on it."""
         scored = []
         for repetitions in sorted({mutant.repetitions for mutant in plan.mutants}, reverse=True):
-            chosen = [m for m in plan.mutants if m.repetitions == repetitions and m.key in kept]
+            chosen = [m for m in plan.mutants if m.repetitions == repetitions and m.key in saved.paths]
             if not chosen:
                 continue
             scores = score_logs(
-                repeated(found[0].original, repetitions),
-                _Files({mutant.key: kept[mutant.key] for mutant in chosen}),
+                repeated(saved.original, repetitions),
+                DetectionFiles({mutant.key: saved.paths[mutant.key] for mutant in chosen}),
                 settings=self.settings,
                 strengths={mutant.key: strength(mutant) for mutant in chosen},
                 suites=self.suites,
                 seed=self.seed,
             )
             scored.append(
-                Scored(self.subject.model.name, scores, (repetitions,), str(found[0].original.semantics))
+                Scored(
+                    self.subject.model.name,
+                    scores,
+                    (repetitions,),
+                    str(self.settings.semantics or saved.original.semantics),
+                )
             )
         if not scored:
-            reasons = [each.reason for group in found for each in group.mutants]
-            raise UserError(f"no mutant could be run: {next(filter(None, reasons), 'none was planned')}")
+            reason = next(iter(saved.reasons.values()), "none was planned")
+            raise UserError(f"no mutant could be run: {reason}")
         return scored
 
     def _report(
@@ -220,10 +196,20 @@ class MutateDetector:
             scored, about, subject, seed=self.seed, engine=self.engine, config_digest=job.digest
         )
 
+    def _write_columns(self, output: Path, scores: DetectionScores) -> None:
+        """Profile `deepluq`: the 38 columns, in the folders in which `task=score` writes them."""
+        for mutant, rows in zip(scores.mutants, scores.rows, strict=False):
+            folder = output / safe_name(self.subject.model.name, "model") / mutant.operator
+            folder.mkdir(parents=True, exist_ok=True)
+            told = Strength(mutant.operator, mutant.rate, mutant.block)
+            name = mutant.key.removeprefix(f"{mutant.operator}-") if math.isnan(mutant.rate) else tag(told)
+            path = folder / f"mutant_{name}.csv"
+            write_csv(rows, folder / f"mutant_{mutant.key}.csv" if path.exists() else path)
+
     def _write(self, output: Path, report: UamtReport, scored: Sequence[Scored]) -> None:
         for each in scored:
             each.scores.write_objects(output / f"objects_t{each.repetitions[0]}.parquet")
-            each.scores.write_columns(output)
+            self._write_columns(output, each.scores)
         tables.write_mutants(report, output / "mutants.csv")
         drawn = {"score_over_rate": figures.score_over_rate(report), "heat_map": figures.heat_map(report)}
         for name, figure in drawn.items():
@@ -233,65 +219,59 @@ class MutateDetector:
         html.write_page(page.uamt_page(report), output / "report.html")
 
 
-class _Files(Mapping[str, DetectionLog]):
-    """Logs by key, read when they are asked for."""
-
-    def __init__(self, paths: Mapping[str, Path]) -> None:
-        self.paths = paths
-
-    def __getitem__(self, key: str) -> DetectionLog:
-        return detections.load(self.paths[key])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.paths)
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-
-def strength(mutant: Mutant) -> Strength:
-    """What the scores are drawn over: rate and block of a stochastic mutant."""
-    rate, block = mutant.params.get("rate", float("nan")), mutant.params.get("block")
-    return Strength(mutant.operator.name, float(rate), None if block is None else int(block))
+def rows_of(subject: DetectorSubject) -> int:
+    """C of class rows made of labels, where the module's labels go from 0 to C - 1."""
+    if subject.model.class_labels is not None:
+        return max(subject.model.class_labels) + 1
+    return subject.num_classes + int(subject.model.background)
 
 
 def stems(paths: Sequence[str]) -> tuple[str, ...]:
-    """A name of its own for each test image: its path without the ending, as far as that is unique."""
-    short = [Path(path).stem for path in paths]
-    if len(set(short)) == len(short):
-        return tuple(short)
-    return tuple(path.replace("/", "_") for path in paths)
+    """A name of its own for each test image: its path without the ending, as far as that is unique.
+
+    Else its whole path; what is the same even then (`a/b.png` and `a_b.png`) is counted.
+    """
+    names = [Path(path).stem for path in paths]
+    if len(set(names)) < len(names):
+        names = [path.replace("/", "_") for path in paths]
+    given = set(names)
+    taken: set[str] = set()
+    for place, name in enumerate(names):
+        number = 1
+        while names[place] in taken:
+            number += 1
+            if f"{name}-{number}" not in given:
+                names[place] = f"{name}-{number}"
+        taken.add(names[place])
+    return tuple(safe_name(name, "test image") for name in names)
 
 
-def _notes(plan: planning.Plan, found: Sequence[GroupDetections]) -> tuple[str, ...]:
-    notes = [note for group in found for note in group.notes]
-    outcomes = [each for group in found for each in group.mutants]
-    for mutant, each in zip(plan.mutants, outcomes, strict=True):
-        if each.reason is not None:
-            notes.append(f"{mutant.key} is invalid and not scored: {each.reason}")
-        elif each.unchanged:
-            notes.append(f"{mutant.key} changed no parameter")
-    if any(mutant.repetitions == 1 for mutant in plan.mutants):
-        notes.append(RAN_ONCE)
-    return tuple(dict.fromkeys(notes))
+def _child(mutant: Mutant, saved: SavedDetections) -> Child:
+    """A mutant's run; scores come when all mutants are in."""
+    params = {"operator": mutant.operator.name, "target": mutant.target, "seed": mutant.seed}
+    tags = {"operator": mutant.operator.name, "layer": mutant.target, "valid": mutant.key in saved.paths}
+    return Child(mutant.key, params | {**mutant.params}, {}, tags)
 
 
-def _record(run: Run, report: UamtReport, plan: planning.Plan, output: Path) -> None:
+def _moved(place: Path, output: Path) -> list[Path]:
+    """All that lies in a folder, now in the output, in the place of what is called the same there."""
+    moved = []
+    for path in sorted(place.iterdir()):
+        target = output / path.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        path.replace(target)
+        moved.append(target)
+    return moved
+
+
+def _record(run: Run, report: UamtReport, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in a child for each mutant, as files."""
     run.log_metrics(tables.summary_metrics(report))
     for name, values in tables.series(report).items():
         run.log_series({f"mutant/{name}": list(enumerate(values))})
-    scores = {mutant.key: mutant for mutant in report.mutants}
-    run.children(
-        Child(
-            mutant.key,
-            {"operator": mutant.operator.name, "target": mutant.target, "seed": mutant.seed, **mutant.params},
-            tables.mutant_metrics(scores[mutant.key]) if mutant.key in scores else {},
-            {"operator": mutant.operator.name, "layer": mutant.target, "valid": mutant.key in scores},
-        )
-        for mutant in plan.mutants
-    )
+    run.update_children({mutant.key: (tables.mutant_metrics(mutant), {}) for mutant in report.mutants})
     run.table(tables.mutant_columns(report), "mutants.json")
-    for path in sorted(output.iterdir()):
-        if path.name == "predictions" or path.suffix in {".json", ".html", ".png", ".csv", ".parquet"}:
+    for path in written:
+        if path.name != "deepluq":  # the same as the predictions, in many small files
             run.artifact(path)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # it starts torch, which not every task needs
     from app.subjects.detection.subject import DetectorSubject
     from app.subjects.subject import Subject
 
+    Tested = Subject | DetectorSubject | lineage.Subject
+
 RUN_VARIABLE = "ASSAY_RUN_ID"
 """Tells the processes of one job which run is theirs."""
 LIBRARIES = ("assay", "torch", "torchvision", "pytorch-lightning", "numpy", "scipy", "mlflow", "hydra-core")
@@ -33,7 +35,7 @@ def opened(
     task: str,
     job: Job,
     *,
-    subject: Subject | DetectorSubject | lineage.Subject | None = None,
+    subject: Tested | None = None,
     resume: str | None = None,
     resumable: bool = True,
 ) -> Iterator[Run]:
@@ -44,36 +46,24 @@ def opened(
     """
     if not job.first:
         silent = SilentRun()
+        if RUN_VARIABLE not in os.environ:
+            raise UserError(
+                "several processes must be started by the trainer: trainer=ddp or trainer=ddp_cpu, one command"
+            )
         silent.id = os.environ[RUN_VARIABLE]
         yield silent
         return
-    name = subject.name if subject is not None else ""
-    if resume is None:
-        tags: dict[str, object] = {"subject": name, "config_digest": job.digest, "command": job.command}
-        if subject is not None:
-            tags |= {"model_digest": subject.model_digest, "data_digest": subject.data_digest}
-        run = store.start(f"{task} {name}".strip(), task=task, params=flat(job.config["task"]), tags=tags)
-        run.artifact_text(job.yaml, "config.yaml")
-        if subject is not None:
-            data_name = subject.dataset if isinstance(subject, lineage.Subject) else subject.dataset.name
-            run.log_input(data_name, subject.data_digest, data_name)
-    else:
-        before = store.info(store.resolve(resume)).tags
-        if before.get("assay.config_digest") != job.digest:
-            raise UserError(
-                f"resume={resume} was started with other settings: give the same ones as then "
-                f"({before.get('assay.command', 'unknown command')})"
-            )
-        data = None if subject is None else (subject.model_digest, subject.data_digest)
-        if data is not None and data != (before.get("assay.model_digest"), before.get("assay.data_digest")):
-            raise UserError(f"resume={resume} was started with another model or other data of the same name")
-        run = store.resume(resume)
+    run = _new(store, task, job, subject) if resume is None else _resumed(store, job, subject, resume)
     os.environ[RUN_VARIABLE] = run.id
     try:
         with run:
+            if resume is None:
+                _describe(run, job, subject)
             yield run
     except UserError:
-        if resume is None:  # a mistake leaves nothing behind
+        if resume is None and not any(
+            workplace(store, run).glob("blocks/*")
+        ):  # a mistake leaves nothing behind
             shutil.rmtree(workplace(store, run), ignore_errors=True)
             run.discard()
         raise
@@ -83,6 +73,36 @@ def opened(
         raise KeyboardInterrupt(f"interrupted; what was done is kept: go on with resume={run.id}") from None
     finally:
         os.environ.pop(RUN_VARIABLE, None)
+
+
+def _new(store: Store, task: str, job: Job, subject: Tested | None) -> Run:
+    tags: dict[str, object] = {"config_digest": job.digest, "command": job.command}
+    name = ""
+    if subject is not None:
+        name = subject.name
+        tags |= {"model_digest": subject.model_digest, "data_digest": subject.data_digest}
+    tags["subject"] = name
+    return store.start(f"{task} {name}".strip(), task=task, params=flat(job.config["task"]), tags=tags)
+
+
+def _describe(run: Run, job: Job, subject: Tested | None) -> None:
+    run.artifact_text(job.yaml, "config.yaml")
+    if subject is not None:
+        name = subject.dataset if isinstance(subject, lineage.Subject) else subject.dataset.name
+        run.log_input(name, subject.data_digest, name)
+
+
+def _resumed(store: Store, job: Job, subject: Tested | None, resume: str) -> Run:
+    before = store.info(store.resolve(resume)).tags
+    if before.get("assay.config_digest") != job.digest:
+        raise UserError(
+            f"resume={resume} was started with other settings: give the same ones as then "
+            f"({before.get('assay.command', 'unknown command')})"
+        )
+    data = None if subject is None else (subject.model_digest, subject.data_digest)
+    if data is not None and data != (before.get("assay.model_digest"), before.get("assay.data_digest")):
+        raise UserError(f"resume={resume} was started with another model or other data of the same name")
+    return store.resume(resume)
 
 
 def workplace(store: Store, run: Run) -> Path:

@@ -42,6 +42,7 @@ class Blobs(nn.Module):
     def __init__(self, rows: bool = False) -> None:
         super().__init__()
         self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.relu = nn.ReLU()
         self.rows = rows
         with torch.no_grad():
             self.conv.weight.copy_(torch.linspace(-0.1, 0.1, 108).view(4, 3, 3, 3))
@@ -51,7 +52,7 @@ class Blobs(nn.Module):
         return [self.one(image) for image in images]
 
     def one(self, image: Tensor) -> dict[str, Tensor]:
-        rows = self.conv(image[None]).mean(dim=(2, 3)).softmax(dim=1)
+        rows = self.relu(self.conv(image[None])).mean(dim=(2, 3)).softmax(dim=1)
         scores, labels = rows.max(dim=1)
         ys, xs = torch.nonzero(image.sum(0) >= image.sum(0).mean(), as_tuple=True)
         box = torch.stack([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1]).float()[None]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
+from PIL import Image
 from torch import nn
 
 from app.errors import UserError
@@ -162,3 +163,90 @@ def test_names_must_be_as_many_and_different(tmp_path):
                     Campaign((), (), 2), setup, PICTURES, None, DetectionStore(tmp_path), names=names
                 )
             )
+
+
+class Told(nn.Module):
+    """Says of each image what it is told to by its place in the data: class rows of one detection, or none."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.layer = nn.Linear(1, 1)
+        self.rows = rows
+
+    def forward(self, images):
+        return [self.one(self.rows[int(image[0, 0, 0])]) for image in images]
+
+    def one(self, row):
+        rows = torch.tensor([row] if row else []).reshape(-1, 2)
+        count = len(rows)
+        return {
+            "boxes": torch.tensor([[0.0, 0.0, 9.0, 9.0]]).repeat(count, 1),
+            "labels": torch.zeros(count, dtype=torch.long),
+            "scores": torch.full((count,), 0.5),
+            "probs": rows,
+        }
+
+
+class Places:
+    """Images whose pixels are their place."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def load(self, index):
+        return Image.new("L", (12, 12), index)
+
+
+def to_places(pictures):
+    return [torch.tensor(float(each.getpixel((0, 0)))).expand(1, 12, 12) for each in pictures]
+
+
+def test_what_rows_are_is_seen_on_the_first_image_that_has_one():
+    late = [None] * 6
+    for row, semantics in (([0.4, 0.6], "softmax_background"), ([0.9, 0.6], "sigmoid")):
+        found = campaign.examine(Told([*late, row]), to_places, Places(7))
+        assert found.setup.form.semantics == semantics
+    with pytest.raises(UserError, match=r"finds nothing on the first test images.*scoring\.semantics"):
+        campaign.examine(Told(late), to_places, Places(6))
+    assert (
+        campaign.examine(Told(late), to_places, Places(6), semantics="sigmoid").setup.form.semantics
+        == "sigmoid"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "semantics", "message"),
+    [
+        ([-0.5, 1.5], "auto", "negative somewhere or sums to 0"),
+        ([2.0, 1.5], "auto", r"leaves \[0, 1\]"),
+        ([0.0, 0.0], "softmax_background", "negative somewhere or sums to 0"),
+    ],
+)
+def test_rows_that_are_no_probabilities_are_refused_at_once(row, semantics, message):
+    with pytest.raises(UserError, match=message):
+        campaign.examine(Told([row]), to_places, Places(1), semantics=semantics)
+
+
+def test_a_mistake_in_the_pass_ends_the_campaign_behind_the_barrier_and_is_done_again(tmp_path):
+    good = [0.4, 0.6]
+    model = Told([good] * 5 + [[-0.1, 1.1]])
+    setup = campaign.examine(model, to_places, Places(6)).setup
+    store, waited = DetectionStore(tmp_path), []
+    ours = trainer()
+    ours.strategy.barrier = lambda name=None: waited.append(name)
+
+    def groups():
+        names = [str(i) for i in range(6)]
+        return list(campaign.run(Campaign((), (0,), 2), setup, Places(6), ours, store, names=names))
+
+    with pytest.raises(
+        UserError, match="results on test images 5 cannot be scored: detection 0: its class row is neg"
+    ):
+        groups()
+    assert waited
+    assert store.missing(0, 3) == [2]
+    model.rows[5] = good
+    assert groups()[0].original.probs.shape == (6, 2)

@@ -12,7 +12,16 @@ from app.diagnosis import LeakageCounts, QualityCounts, diagnose
 from app.integrity import quality, scan_images
 from app.reporting.autopsy.assembly import Material, autopsy_report
 from app.reporting.autopsy.page import Shown
-from app.reporting.autopsy.report import Leakage, Lookalikes, Overlay, Overlays, Settings, Training
+from app.reporting.autopsy.parts import (
+    Leakage,
+    Lookalikes,
+    Overlay,
+    Overlays,
+    Training,
+)
+from app.reporting.autopsy.report import (
+    Settings,
+)
 from app.reporting.lineage import Run, Subject
 
 NAMES = ("cat", "<b>dog</b>", "owl", "fox")

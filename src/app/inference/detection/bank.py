@@ -109,25 +109,36 @@ class DetectorBank(pl.LightningModule):
         return batch
 
     def predict_step(self, batch: Batch, batch_idx: int) -> int:  # noqa: ARG002
-        """Run the group on a batch and save its block; returns the batch's number."""
+        """Run the group on a batch and save its block, with a user's mistake in it; returns the batch's number."""
         if batch.number < 0:
             return batch.number
-        passes = [
-            [self._none] * len(batch.cases) for _ in range(1 + sum(m.repetitions for m in self.mutants))
-        ]
-        # a copy of the model must not hold what stands in for its methods, so the naive way puts it in later
-        with nullcontext() if self.replay is None else self._rows(self.model):
-            for places in self._parts(batch):
-                for row, found in enumerate(self._part(batch, places)):
-                    for place, detections in zip(places, found, strict=True):
-                        passes[row][place] = detections
+        error = None
+        try:
+            passes = self._passes(batch)
+        except UserError as mistake:  # raised here it would end one process while the others wait for it
+            error, passes = str(mistake), self._no_passes(batch)
         about = {
+            "error": error,
             "reasons": dict(self._failed),
             "unchanged": tuple(self._unchanged),
             "notes": tuple(self._notes),
         }
         self.save(DetectionBlock.of(self.group, batch.number, batch.cases, passes, **about))
         return batch.number
+
+    def _no_passes(self, batch: Batch) -> list[list[Detections]]:
+        """Of the original and every mutant's repetitions, nothing yet."""
+        return [[self._none] * len(batch.cases) for _ in range(1 + sum(m.repetitions for m in self.mutants))]
+
+    def _passes(self, batch: Batch) -> list[list[Detections]]:
+        passes = self._no_passes(batch)
+        # a copy of the model must not hold what stands in for its methods, so the naive way puts it in later
+        with nullcontext() if self.replay is None else self._rows(self.model):
+            for places in self._parts(batch):
+                for row, found in enumerate(self._part(batch, places)):
+                    for place, detections in zip(places, found, strict=True):
+                        passes[row][place] = detections
+        return passes
 
     def _parts(self, batch: Batch) -> list[list[int]]:
         """Places of the images that run together: a user's own detector may take them one by one inside."""

@@ -53,6 +53,8 @@ class DetectionBlock:
     """Keys of mutants that left every parameter as it was."""
     notes: tuple[str, ...] = ()
     """What a user should know about how it ran."""
+    error: str | None = None
+    """A user's mistake that ended the batch; its passes hold nothing."""
 
     @classmethod
     def of(
@@ -105,7 +107,12 @@ class DetectionStore:
     def write(self, block: DetectionBlock) -> None:
         """Write a block whole or not at all."""
         buffer = io.BytesIO()
-        about = {"reasons": dict(block.reasons), "unchanged": block.unchanged, "notes": block.notes}
+        about = {
+            "reasons": dict(block.reasons),
+            "unchanged": block.unchanged,
+            "notes": block.notes,
+            "error": block.error,
+        }
         arrays = {name: getattr(block, name) for name in _ARRAYS}
         np.savez(buffer, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays)
         content = buffer.getvalue()
@@ -133,11 +140,22 @@ class DetectionStore:
                 reasons=about["reasons"],
                 unchanged=tuple(about["unchanged"]),
                 notes=tuple(about["notes"]),
+                error=about["error"],
             )
 
     def missing(self, group: int, batches: int) -> list[int]:
-        """Numbers of the batches whose block is absent or damaged."""
-        return [batch for batch in range(batches) if self._content(group, batch) is None]
+        """Numbers of the batches whose block is absent or damaged, or was ended by a mistake."""
+        found = [self._content(group, batch) for batch in range(batches)]
+        return [i for i, content in enumerate(found) if content is None or _error(content) is not None]
+
+    def error(self, group: int, batches: int) -> str | None:
+        """The first user's mistake that ended a batch of the group; None if there is none."""
+        for batch in range(batches):
+            content = self._content(group, batch)
+            error = None if content is None else _error(content)
+            if error is not None:
+                return error
+        return None
 
     def gather(
         self, group: int, batches: int, names: Sequence[str], repetitions: Sequence[int], semantics: str
@@ -223,6 +241,12 @@ def repeated(log: DetectionLog, repetitions: int) -> DetectionLog:
         probs=log.probs[rows],
         semantics=log.semantics,
     )
+
+
+def _error(content: bytes) -> str | None:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        error: str | None = json.loads(arrays["about"].tobytes())["error"]
+    return error
 
 
 def _once(items: Iterable[str]) -> tuple[str, ...]:

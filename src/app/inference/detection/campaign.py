@@ -27,6 +27,8 @@ from app.inference.detection.rows import NotFiniteError, Semantics, find_class_r
 
 log = logging.getLogger(__name__)
 
+LOOKED = 64
+"""Most images that are looked at for a class row."""
 ONE_HOT = (
     "the detector gives no class rows: each is its score at its label and 0 elsewhere, so scores of uncertainty tell "
     "less; give whole rows as `probs` (K, C) in the detector's dicts"
@@ -88,12 +90,12 @@ def examine(
         images: the test images.
         classes: C, where labels go from 0 to C - 1; needed only by a detector that gives no class rows.
         semantics: what rows are that the detector gives itself as `probs`; auto takes them for distributions if
-            each sums to 1.
+            each sums to 1, and looks at up to LOOKED images until there is one.
         look: how many images.
 
     Raises:
-        UserError: results that are none of a detector or cannot be scored, class rows that change them, or an unknown
-            number of classes.
+        UserError: results that are none of a detector or cannot be scored, class rows that change them or are no
+            probabilities, rows of which auto sees none, or an unknown number of classes.
     """
     first = to_images([images.load(index) for index in range(min(look, len(images)))])
     if not first:
@@ -104,7 +106,9 @@ def examine(
             begin = time.perf_counter()
             _single(module, first[0])
             seconds = time.perf_counter() - begin
-            form, notes = _form(module, first, stock, classes, semantics)
+            form, notes = _form(
+                module, first, stock, classes, semantics, later=_later(module, to_images, images, len(first))
+            )
             for result in stock if form.source != "shim" else ():
                 detections_of(result, form)
         except (UserError, KeyboardInterrupt):
@@ -166,6 +170,9 @@ def run(
             with nullcontext() if replay is None else replay.installed():
                 _predict(trainer, bank, batches, workers)
             trainer.strategy.barrier()
+        mistake = store.error(group, count)
+        if mistake is not None:  # on every rank, so that all of them stop
+            raise UserError(mistake)
         if trainer.is_global_zero:
             repetitions = [mutant.repetitions for mutant in mutants]
             found = store.gather(group, count, names, repetitions, setup.form.semantics)
@@ -191,12 +198,26 @@ def _predict(trainer: Any, bank: DetectorBank, batches: DetectorBatches, workers
         raise KeyboardInterrupt from error
 
 
+def _later(
+    module: nn.Module, to_images: Callable[[Sequence[Image.Image]], list[Tensor]], images: Images, begin: int
+) -> Iterator[Any]:
+    """The detector's own results on further images."""
+    for index in range(begin, min(len(images), LOOKED)):
+        yield _single(module, to_images([images.load(index)])[0])
+
+
 def _single(module: nn.Module, image: Tensor) -> Any:
     return results_of(module([image.clone()]), 1)[0]
 
 
 def _form(
-    module: nn.Module, images: Sequence[Tensor], stock: Sequence[Any], classes: int | None, semantics: str
+    module: nn.Module,
+    images: Sequence[Tensor],
+    stock: Sequence[Any],
+    classes: int | None,
+    semantics: Literal["auto", "softmax_background", "sigmoid"],
+    *,
+    later: Iterator[Any],
 ) -> tuple[RowForm, tuple[str, ...]]:
     found = find_class_rows(module)
     if found is not None:
@@ -216,12 +237,21 @@ def _form(
     if rows:
         if any(each.dim() != 2 for each in rows) or not rows[0].shape[1]:
             raise UserError(f"the detector's class rows `probs` must be (K, C), not {tuple(rows[0].shape)}")
-        return RowForm(rows[0].shape[1], _semantics(torch.cat(rows), semantics), "own"), ()
+        while semantics == "auto" and not any(map(len, rows)):
+            result = next(later, None)
+            if result is None:
+                raise UserError(
+                    "the detector finds nothing on the first test images, so what its class "
+                    "rows `probs` are cannot be seen: give scoring.semantics=softmax_background or sigmoid"
+                )
+            rows += [result["probs"]] if isinstance(result.get("probs"), Tensor) else []
+        told = _seen(torch.cat(rows)) if semantics == "auto" else semantics
+        return RowForm(rows[0].shape[1], told, "own"), ()
     if classes is None:
         raise UserError(
             "the detector gives no class rows `probs` and the number of its classes is not known: give class names"
         )
-    return RowForm(classes, "sigmoid", "one-hot"), (ONE_HOT,)
+    return RowForm(classes, "sigmoid" if semantics == "auto" else semantics, "one-hot"), (ONE_HOT,)
 
 
 def _refuse_other(ours: Any, stock: Any) -> None:
@@ -239,11 +269,6 @@ def _refuse_other(ours: Any, stock: Any) -> None:
         )
 
 
-def _semantics(rows: Tensor, given: str) -> Semantics:
-    sums = rows.sum(dim=1)
-    distributions = bool(((sums - 1).abs() < 1e-3).all())
-    if given == "auto":
-        return "softmax_background" if distributions else "sigmoid"
-    if given == "softmax_background":
-        return "softmax_background"
-    return "sigmoid"
+def _seen(rows: Tensor) -> Semantics:
+    distributions = bool(((rows.sum(dim=1) - 1).abs() < 1e-3).all())
+    return "softmax_background" if distributions else "sigmoid"

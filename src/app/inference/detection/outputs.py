@@ -11,6 +11,7 @@ from torch import Tensor
 
 from app.detections import Detections
 from app.inference.detection.rows import Semantics
+from app.scoring.detection.rows import bad_row
 
 Source = Literal["shim", "own", "one-hot"]
 
@@ -60,7 +61,8 @@ def detections_of(result: Mapping[str, Tensor], form: RowForm) -> Detections:
         form: of the class rows.
 
     Raises:
-        ValueError: shapes that do not fit, numbers that are not finite, boxes with x2 < x1, a label outside its row.
+        ValueError: shapes that do not fit, numbers that are not finite, boxes with x2 < x1, a label outside its row,
+            rows of the detector's own that are no probabilities.
     """
     boxes, labels, scores = (result[name].detach().cpu() for name in ("boxes", "labels", "scores"))
     label = labels.numpy().astype(np.int64)
@@ -73,7 +75,11 @@ def detections_of(result: Mapping[str, Tensor], form: RowForm) -> Detections:
         rows = result["probs"].detach().cpu().float().numpy()
         if rows.ndim != 2 or rows.shape[1] != form.classes:
             raise ValueError(f"class rows must be (K, {form.classes}), not {rows.shape}")
-    return Detections(boxes.float().numpy(), label, score, rows)
+    found = Detections(boxes.float().numpy(), label, score, rows)
+    fault = None if form.source == "shim" else bad_row(rows, form.semantics)
+    if fault is not None:
+        raise ValueError(f"detection {fault[0]}: {fault[1]}")
+    return found
 
 
 def one_hot(labels: np.ndarray[Any, Any], scores: np.ndarray[Any, Any], classes: int) -> np.ndarray[Any, Any]:

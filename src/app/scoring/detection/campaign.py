@@ -11,12 +11,13 @@ from app.detections import DetectionLog
 from app.errors import UserError
 from app.scoring.detection.columns import P0, TRIALS, ImageRows, image_rows
 from app.scoring.detection.compatible import compatible_objects
+from app.scoring.detection.image_tests import IMAGES_ARE_TRIALS, ImageTests, OverImages, OverRepetitions
 from app.scoring.detection.objects import ObjectTable
 from app.scoring.detection.overlap import Indices, Reals
 from app.scoring.detection.paper import Prepared, paper_objects
 from app.scoring.detection.ratios import Ratio, Tallies, tally, tally_rows
 from app.scoring.detection.results import ScoreSettings
-from app.scoring.detection.significance import NoiseFloor, binomial_p, upper_bound
+from app.scoring.detection.significance import KILLS, NoiseFloor, binomial_p, upper_bound
 
 
 def aligned(original: DetectionLog, mutant: DetectionLog, key: str, settings: ScoreSettings) -> DetectionLog:
@@ -56,18 +57,18 @@ class Campaign:
     keys: tuple[str, ...]
     table: ObjectTable
     tallies: Tallies
-    p: Reals
-    """(M, N, 3): per-image p of miss, ghost, either; NaN where the image cannot be scored."""
+    tests: ImageTests
+    """Of miss, ghost, either."""
     rows: tuple[ImageRows, ...]
     """Profile `deepluq`: one a mutant."""
     invalid_rows: tuple[int, ...]
     """Profile `deepluq`: per mutant."""
     notes: tuple[str, ...]
 
-    def take(self, images: Indices) -> tuple[Mapping[str, Ratio], Reals, Indices]:
-        """Ratios, p and counts on some images only."""
+    def take(self, images: Indices) -> tuple[Mapping[str, Ratio], ImageTests, Indices]:
+        """Ratios, tests and counts on some images only."""
         ratios = {name: ratio.take(images) for name, ratio in self.tallies.ratios.items()}
-        return ratios, self.p[:, images], self.tallies.counts[:, images]
+        return ratios, self.tests.take(images), self.tallies.counts[:, images]
 
 
 def run_campaign(
@@ -94,21 +95,29 @@ def run_campaign(
     tallies = tally(table, len(keys), len(original.images))
     if settings.profile == "deepluq":
         tallies = tally_rows(tallies, finder.rows)
-        p = binomial_p(tallies.counts, TRIALS, P0)
-        for index, rows in enumerate(finder.rows):
-            p[index, np.isnan(rows.values[:, 0])] = np.nan
+        p0 = np.full(len(KILLS), P0)
+    tested = np.ones(tallies.counts.shape[:2], dtype=np.bool_)
+    for index, rows in enumerate(finder.rows):
+        tested[index] = ~np.isnan(rows.values[:, 0])
+    notes = finder.notes()
+    tests: ImageTests
+    if len(original.images) and (original.repetitions == 1).all():
+        tests = OverImages(tallies.counts > 0, tested, p0)
+        notes = (*notes, IMAGES_ARE_TRIALS) if keys else notes
     else:
-        p = binomial_p(tallies.counts, original.repetitions[:, None], p0)
+        trials = TRIALS if settings.profile == "deepluq" else original.repetitions[:, None]
+        p = binomial_p(tallies.counts, trials, p0)
+        tests = OverRepetitions(np.where(tested[:, :, None], p, np.nan))
     return Campaign(
         images=original.images,
         repetitions=original.repetitions,
         keys=keys,
         table=table,
         tallies=tallies,
-        p=p,
+        tests=tests,
         rows=tuple(finder.rows),
         invalid_rows=tuple(finder.invalid),
-        notes=finder.notes(),
+        notes=notes,
     )
 
 

@@ -89,11 +89,12 @@ class MutantScores:
     img_killed_any: Mapping[str, bool]
     """The legacy rule: whether any repetition of any image holds one."""
     img_p: Trio
-    """Smallest of the images' Holm-adjusted p-values; NaN without a scorable image."""
+    """Smallest of the images' Holm-adjusted p-values, with one repetition the test's over the images; NaN without a
+    scorable image."""
     img_p_adjusted: Trio
     """`img_p` by Benjamini-Hochberg over the mutants."""
     img_kills: Mapping[str, int]
-    """Images whose own Holm-adjusted p is at most alpha."""
+    """Images whose own Holm-adjusted p is at most alpha; with one repetition, images that hold one."""
     obj_ms: Trio
     """Micro: from sums over images and repetitions."""
     obj_ms_ci: Mapping[str, Interval]
@@ -215,7 +216,8 @@ class DetectionScores:
     suites: tuple[SuiteScores, ...]
     suite_differences: tuple[SuiteDifference, ...]
     kills: NDArray[np.bool_] = field(repr=False)
-    """(M, N, 3): the kill matrix: whether the image's Holm-adjusted p is at most alpha, by miss, ghost, mg."""
+    """(M, N, 3): the kill matrix: whether the image kills the mutant, by miss, ghost, mg: its Holm-adjusted p is at
+    most alpha, or with one repetition, it holds one."""
     objects: ObjectTable = field(repr=False)
     rows: tuple[ImageRows, ...] = field(repr=False)
     """Profile `deepluq`: the 38 columns, a mutant each; empty otherwise."""

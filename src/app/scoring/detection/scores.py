@@ -73,15 +73,14 @@ def score_logs(
                 values=values,
                 whole=whole,
                 tests=tests[index],
-                settings=chosen,
             )
             for index, strength in enumerate(told)
         ),
-        operators=groups(told, values, whole.killed),
+        operators=groups(told, values, whole.kills.mutants),
         trend=trends(told, {name: score for name, score in values.items() if name != "miss_confidence"}),
         suites=tuple(suite_scores(campaign, name, images, chosen, rng) for name, images in named.items()),
         suite_differences=suite_differences(campaign, named, chosen, rng),
-        kills=np.nan_to_num(whole.kills.adjusted, nan=1.0) <= chosen.alpha,
+        kills=whole.kills.images,
         objects=campaign.table,
         rows=campaign.rows,
         notes=campaign.notes,
@@ -121,14 +120,12 @@ def _mutant(
     values: Mapping[str, Reals],
     whole: Summarised,
     tests: Mapping[str, float],
-    settings: ScoreSettings,
 ) -> MutantScores:
     def value(name: str) -> float:
         return float(values[name][index])
 
     kills = whole.kills
     counts = campaign.tallies.counts[index]
-    killing = kills.adjusted[index] <= settings.alpha
     undefined = {
         name: int(campaign.tallies.ratios[name].undefined()[index])
         for name in ("obj_ms_miss", "obj_ms_ghost", "obj_ms_mg", "ms_iou")
@@ -138,11 +135,11 @@ def _mutant(
         operator=strength.operator,
         rate=strength.rate,
         block=strength.block,
-        img_killed={kind: bool(whole.killed[index, i]) for i, kind in enumerate(KILLS)},
+        img_killed={kind: bool(kills.mutants[index, i]) for i, kind in enumerate(KILLS)},
         img_killed_any={kind: bool(counts[:, i].any()) for i, kind in enumerate(KILLS)},
-        img_p={kind: float(kills.smallest[index, i]) for i, kind in enumerate(KILLS)},
-        img_p_adjusted={kind: float(kills.over_mutants[index, i]) for i, kind in enumerate(KILLS)},
-        img_kills={kind: int(killing[:, i].sum()) for i, kind in enumerate(KILLS)},
+        img_p={kind: float(kills.p[index, i]) for i, kind in enumerate(KILLS)},
+        img_p_adjusted={kind: float(kills.adjusted[index, i]) for i, kind in enumerate(KILLS)},
+        img_kills={kind: int(kills.images[index, :, i].sum()) for i, kind in enumerate(KILLS)},
         obj_ms={kind: value(f"obj_ms_{kind}") for kind in KILLS},
         obj_ms_ci={kind: whole.intervals[f"obj_ms_{kind}"][index] for kind in KILLS},
         obj_ms_macro={kind: value(f"obj_ms_macro_{kind}") for kind in KILLS},

@@ -1,7 +1,7 @@
 """Whether the misses and ghosts of an image are more than noise, and which mutants that kills.
 
 Per image a one-sided binomial test on the repetitions with a miss, a ghost or either; Holm over the images
-of a mutant; Benjamini-Hochberg over the mutants.
+of a mutant; Benjamini-Hochberg over the mutants. What ran once has no repetitions: `image_tests`.
 """
 
 from __future__ import annotations

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.scoring.detection.campaign import Campaign
+from app.scoring.detection.image_tests import Kills
 from app.scoring.detection.overlap import Indices, Reals
-from app.scoring.detection.resampling import (
-    image_weights,
-    nan_mean,
-    percentiles,
-    resampled_img_ms,
-    sign_flip_p,
-)
+from app.scoring.detection.resampling import image_weights, nan_mean, percentiles, sign_flip_p
 from app.scoring.detection.results import ScoreSettings, ScoreSummary, SuiteDifference, SuiteScores
-from app.scoring.detection.significance import KILLS, ImageKills, image_kills
+from app.scoring.detection.significance import KILLS
 from app.scoring.intervals import Interval, wilson
 
 COMPARED = ("obj_ms_miss", "obj_ms_ghost", "obj_ms_mg", "ms_iou")
@@ -30,9 +24,7 @@ class Summarised:
     """One suite's scores with what they were made from."""
 
     summary: ScoreSummary
-    kills: ImageKills
-    killed: NDArray[np.bool_]
-    """(M, 3)."""
+    kills: Kills
     intervals: Mapping[str, tuple[Interval, ...]]
     """By COMPARED: of each mutant's score."""
 
@@ -41,12 +33,12 @@ def summarise(
     campaign: Campaign, images: Indices, settings: ScoreSettings, rng: np.random.Generator
 ) -> Summarised:
     """The summary of a suite: some images of a campaign, by position."""
-    ratios, p, counts = campaign.take(images)
-    kills = image_kills(p)
-    killed = kills.over_mutants <= settings.alpha
+    ratios, tests, counts = campaign.take(images)
+    kills = tests.kills(settings.alpha)
+    killed = kills.mutants
     any_kill = (counts > 0).any(axis=1)
     weights = image_weights(len(images), settings.resamples, rng)
-    img = resampled_img_ms(p, weights, settings.alpha)
+    img = tests.resampled(weights, settings.alpha)
     mutants = len(campaign.keys)
     shares = killed.mean(axis=0) if mutants else np.full(3, np.nan)
     legacy = any_kill.mean(axis=0) if mutants else np.full(3, np.nan)
@@ -69,7 +61,7 @@ def summarise(
     intervals = {
         name: tuple(percentiles(columns, settings.level) for columns in samples[name].T) for name in COMPARED
     }
-    return Summarised(summary, kills, killed, intervals)
+    return Summarised(summary, kills, intervals)
 
 
 def suite_scores(
@@ -78,7 +70,9 @@ def suite_scores(
     """The scores of one named suite."""
     found = summarise(campaign, images, settings, rng)
     killed = {
-        kind: tuple(key for key, dead in zip(campaign.keys, found.killed[:, index], strict=True) if dead)
+        kind: tuple(
+            key for key, dead in zip(campaign.keys, found.kills.mutants[:, index], strict=True) if dead
+        )
         for index, kind in enumerate(KILLS)
     }
     return SuiteScores(name, len(images), found.summary, killed)
@@ -116,13 +110,9 @@ def _gaps(
         one, other = (campaign.tallies.ratios[name].take(images) for images in (first, second))
         samples = one.resampled(here) - other.resampled(there)
         yield name, one.values() - other.values(), nan_mean(samples, axis=1)
+    tests = [(campaign.tests.take(images), drawn) for images, drawn in sides]
+    one_ms, other_ms = (each.resampled(drawn, settings.alpha) for each, drawn in tests)
+    one_dead, other_dead = (each.kills(settings.alpha).mutants.astype(np.float64) for each, _ in tests)
     for index, kind in enumerate(KILLS):
-        p = campaign.p[:, :, index : index + 1]
-        one_ms, other_ms = (
-            resampled_img_ms(p[:, images], drawn, settings.alpha)[:, 0] for images, drawn in sides
-        )
-        one_dead, other_dead = (
-            (image_kills(p[:, images]).over_mutants[:, 0] <= settings.alpha).astype(np.float64)
-            for images in (first, second)
-        )
-        yield f"img_ms_{kind}", one_dead - other_dead, one_ms - other_ms
+        dead = one_dead[:, index] - other_dead[:, index]
+        yield f"img_ms_{kind}", dead, one_ms[:, index] - other_ms[:, index]
