@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from app import progress
 from app.errors import UserError
@@ -17,6 +17,7 @@ from app.inference.campaign import Campaign, cut
 from app.inference.detection import campaign
 from app.inference.detection.blocks import DetectionStore, repeated
 from app.inference.detection.campaign import ExaminedDetector, GroupDetections
+from app.inference.detection.rows import Semantics
 from app.job import Job
 from app.mutation import plan as planning
 from app.mutation.mutant import Mutant
@@ -138,7 +139,7 @@ class MutateDetector:
             self.subject.model.to_images,
             self.subject.dataset,
             classes=rows_of(self.subject),
-            semantics=self.settings.semantics or "auto",
+            semantics=cast("Semantics | None", self.settings.semantics) or "auto",
         )
 
     def _groups(
