@@ -57,7 +57,7 @@ def test_lazy_layers_need_weights():
         from_state_dict(nn.Sequential(nn.LazyLinear(2)), None)
 
 
-@pytest.mark.parametrize(("factory", "sentence"), [(lambda: 3, "but made a int"), ("Net", "not a str")])
+@pytest.mark.parametrize(("factory", "sentence"), [(lambda: 3, "but made a int"), ("Net", "not str")])
 def test_a_factory_must_make_a_module(factory, sentence, weights):
     with pytest.raises(UserError, match=rf"model.factory must .*{sentence}"):
         from_state_dict(factory, weights)
