@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--mutants", type=int, default=60)
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--batches", type=int, default=4)
+    parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--row", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--way", choices=sorted(WAYS), help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -61,9 +61,7 @@ def opened(
                 _describe(run, job, subject)
             yield run
     except UserError:
-        if resume is None and not any(
-            workplace(store, run).glob("blocks/*")
-        ):  # a mistake leaves nothing behind
+        if resume is None:  # a mistake leaves nothing behind
             shutil.rmtree(workplace(store, run), ignore_errors=True)
             run.discard()
         raise
