@@ -53,6 +53,9 @@ class Root:
     detections: str | None = None
     ground_truth: str | None = None
     target_width: float | None = None
+    before: str | None = None
+    after: str | None = None
+    fail_on: str | None = None
     allow_unsafe_load: bool = False
 
 

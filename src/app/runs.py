@@ -75,7 +75,7 @@ class RunInfo:
 
     @property
     def kind(self) -> str:
-        """One of parent, child and sweep; empty for a run of other origin."""
+        """One of parent, part (of a larger run), child and sweep; empty for a run of other origin."""
         return self.tags.get("assay.kind", "")
 
     @property

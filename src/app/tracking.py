@@ -41,6 +41,8 @@ _QUIET = {
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # else a server's store prints two lines a child
 }
+READERS = ("compare", "history")
+"""Tasks that only read what other runs have left."""
 _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
 
 
@@ -140,10 +142,14 @@ class Store:
             task: the task that makes it.
             params: what was chosen.
             tags: lineage; a name without a dot is meant below `assay.` (subject, model_digest, ...).
-            kind: parent; or sweep, which only gathers other runs.
+            kind: parent; or sweep, which only gathers other runs. Below a run that is itself a parent it becomes a
+                part: a whole run of its task, but no answer to what the latest run was.
         """
+        nesting = {}
+        if self.parent:
+            above = self.info(self.parent)
+            nesting, kind = {PARENT_TAG: above.id}, "part" if above.kind == "parent" else kind
         own = {"task": task, "kind": kind, "code_version": lineage.code_version(), **lineage.process()}
-        nesting = {PARENT_TAG: self.info(self.parent).id} if self.parent else {}
         run = Run(self, self.create(name, {**(tags or {}), **own, **nesting}))
         try:
             run.log_params(params or {})
@@ -242,13 +248,18 @@ class Store:
         newest_first: bool = True,
         limit: int = sys.maxsize,
     ) -> list[RunInfo]:
-        """The parent runs that meet every condition given; `experiment` is by default the store's own."""
+        """The parent runs that meet every condition given; `experiment` is by default the store's own.
+
+        With a task, the parts of larger runs count too; without one, neither they do nor what only reads runs.
+        """
         found = self.client.get_experiment_by_name(experiment or self.experiment)
         if found is None:
             there = ", ".join(sorted(each.name for each in self.client.search_experiments()))
             raise UserError(f"experiment {experiment} is not in {self.address}; allowed: {there}")
-        wanted = {"assay.kind": "parent", "assay.task": task, "assay.subject": subject}
+        wanted = {"assay.task": task, "assay.subject": subject}
         query = [f"tags.`{name}` = {value!r}" for name, value in wanted.items() if value is not None]
+        query += [f"tags.`assay.kind` LIKE {'pa%' if task else 'parent'!r}"]  # a parent or a part
+        query += [] if task else [f"tags.`assay.task` != {reader!r}" for reader in READERS]
         query += [f"attributes.status = {status!r}"] if status else []
         query += [f"attributes.start_time >= {lineage.milliseconds(since)}"] if since else []
         query += [f"attributes.start_time <= {lineage.milliseconds(until)}"] if until else []
@@ -276,8 +287,8 @@ class Store:
         """The id of the run that a user means.
 
         Args:
-            name: an id, the beginning of one, `latest` (the newest finished parent run), or `previous` (the newest
-                before it of the same task and subject).
+            name: an id, the beginning of one, `latest` (the newest finished parent run that is no comparison or
+                history), or `previous` (the newest before it of the same task and subject).
             task: the latest of this task.
             subject: the latest about this subject.
         """
