@@ -13,7 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
 GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images"}
-NUMERIC = {"scoring", "estimation", "diagnosis", "integrity"}
+NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch"}
 HYDRA = {"hydra", "omegaconf"}

@@ -1,0 +1,21 @@
+"""The configuration: where it is, its root, its words, and the check that values fit before any work begins."""
+
+from app.config.check import check, drop_unchosen
+from app.config.schema import DEFAULTS, GROUPS, Root, choices, conf_dir, digest, plain, register
+from app.config.usage import mistyped, unknown, usage
+
+__all__ = [
+    "DEFAULTS",
+    "GROUPS",
+    "Root",
+    "check",
+    "choices",
+    "conf_dir",
+    "digest",
+    "drop_unchosen",
+    "mistyped",
+    "plain",
+    "register",
+    "unknown",
+    "usage",
+]
