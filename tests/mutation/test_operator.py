@@ -111,9 +111,9 @@ def test_seeds_look_unrelated():
 
 
 @pytest.mark.parametrize("operator", COUNTED)
-@pytest.mark.parametrize("count", [0, -1, 2.5, True, "3"])
+@pytest.mark.parametrize("count", [0, -1, 2.5, True, "3", 10**9])
 def test_a_bad_count_is_refused(operator, count):
-    with pytest.raises(ValueError, match="count must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="count must be a whole number from 1 to"):
         operator(count=count)
 
 

@@ -120,6 +120,7 @@ def test_stochastic_mutants_have_no_class_test_and_others_are_left_alone(found: 
     assert stochastic.beside.ece_rise_ci is not None
     assert (invalid.verdict, invalid.beside) == ("invalid", None)
     assert (twin.verdict, twin.beside) == ("duplicate", None)
+    assert twin.reason == f"same outputs as {found.mutants[0].key}"
 
 
 def test_equal_seeds_give_equal_numbers(make_report: Builder) -> None:

@@ -162,6 +162,19 @@ def test_undecided_and_only_weakly_noticed_faults(make_report: Builder) -> None:
     assert head.meaning == "1 is noticed but costs less than 1 point of accuracy; 3 could not be decided."
 
 
+def test_a_suite_too_small_for_any_verdict_says_so(make_report: Builder) -> None:
+    """McNemar's smallest p is a half to the number of cases lost: 1/16 > 0.05 >= 1/32."""
+    sentence = "So few tests cannot tell: it takes at least 5 that the original gets right."
+    assert sentence in headline(make_report, n=4, survived=3).meaning
+    assert sentence not in headline(make_report, n=20, survived=3).meaning
+
+
+def test_mutants_set_aside_are_named_where_they_are_most(make_report: Builder) -> None:
+    meaning = headline(make_report, killed=2, duplicate=5, invalid=1).meaning
+    assert meaning.endswith("6 of 8 mutants were set aside: 1 invalid, 5 duplicates.")
+    assert "set aside" not in headline(make_report, killed=7, duplicate=5, invalid=1).meaning
+
+
 def test_campaigns_without_a_score_have_words(make_report: Builder) -> None:
     head = headline(make_report)
     assert head.sentence == "No mutants were made, so nothing is known about your 2,000 test cases."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter
 
@@ -73,6 +74,14 @@ def test_everything_lies_beside_the_report(first):
     assert (first.folder / "report.html").stat().st_size < 2e6
     assert str(first.folder / "report.html") in first.out
     assert f"/runs/{first.report()['run']['id']}" in first.out
+
+
+def test_what_the_original_says_of_each_case_is_kept(first):
+    with (first.folder / "predictions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["case"]) for row in rows] == list(range(40))
+    right = sum(row["label"] == row["predicted"] for row in rows)
+    assert right / 40 == pytest.approx(first.report()["original"]["accuracy"])
 
 
 def test_the_store_has_the_parent_and_a_child_a_mutant(assay, first):

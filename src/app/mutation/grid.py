@@ -45,14 +45,18 @@ def words(
     return tuple(_checked(name, given, lambda value: isinstance(value, str) and allowed(value), sentence))
 
 
-def count(name: str, value: int, least: int = 1) -> int:
-    """A whole number that is large enough.
+MOST = 10_000
+"""Mutants of one operator, or passes of one mutant: more is a slip of the finger, and would take days."""
+
+
+def count(name: str, value: int) -> int:
+    """A whole number from 1 to `MOST`.
 
     Raises:
         ValueError: it is not.
     """
-    if type(value) is not int or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if type(value) is not int or not 1 <= value <= MOST:
+        raise ValueError(f"{name} must be a whole number from 1 to {MOST:,}, not {value!r}")
     return value
 
 

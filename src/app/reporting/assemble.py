@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -50,6 +50,7 @@ from app.scoring import judgement as judging
 from app.scoring import thresholds as limits
 from app.scoring.breakdown import breakdown
 from app.scoring.suites import SuiteScores
+from app.scoring.verdict import MutantVerdict
 from app.scoring.verdict import Verdict as Outcome
 
 TOP_CASES = 20
@@ -176,7 +177,11 @@ def mutate_report(campaign: Campaign, run: Run, subject: Subject, settings: Sett
         mutants=tuple(
             _mutant(each, verdict, threshold, base, other)
             for each, verdict, threshold, other in zip(
-                measured, judgement.verdicts, simple, _beside(campaign, base, subject, settings), strict=True
+                measured,
+                _naming_twins(judgement.verdicts, keys),
+                simple,
+                _beside(campaign, base, subject, settings),
+                strict=True,
             )
         ),
         survivors=tuple(
@@ -195,6 +200,13 @@ def mutate_report(campaign: Campaign, run: Run, subject: Subject, settings: Sett
         suites=_suites(campaign.suites),
         suite_differences=_differences(campaign.suites),
     )
+
+
+def _naming_twins(verdicts: Sequence[MutantVerdict], keys: Sequence[str]) -> list[MutantVerdict]:
+    return [
+        each if each.twin is None else replace(each, reason=f"same outputs as {keys[each.twin]}")
+        for each in verdicts
+    ]
 
 
 def threshold_verdicts(campaign: Campaign, base: Diagnosis) -> list[limits.ThresholdVerdict]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,23 @@ from numpy.typing import NDArray
 from app.reporting.mutants import Beside
 from app.reporting.mutate import MutateReport
 from app.reporting.schema import write_bytes
+
+
+def write_predictions(rows: Iterable[tuple[int, str, str, str, float]], path: Path) -> Path:
+    """What was predicted of each test case, as CSV: runs on the same cases can be compared case by case.
+
+    Args:
+        rows: of each test case its index, its path, its true and its predicted class, and the confidence.
+        path: the file.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(("case", "path", "label", "predicted", "confidence"))
+    lines.writerows((*row[:4], f"{row[4]:.6g}") for row in rows)
+    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
 
 
 def write_kill_matrix(keys: Sequence[str], kills: NDArray[np.bool_], path: Path) -> Path:

@@ -161,7 +161,8 @@ def headline(report: MutateReport) -> Headline:
         f"Your {cases} {'notices' if n == 1 else 'notice'} {count(summary.killed)} of "
         f"{plural(summary.judged, 'fault')} ({percent(summary.mutation_score)}{shown})."
     )
-    return Headline(sentence, " ".join([_unnoticed(report), *_weakest(report.by_operator)]))
+    parts = [_unnoticed(report), *_too_few(report), *_weakest(report.by_operator), *_mostly_unjudged(summary)]
+    return Headline(sentence, " ".join(parts))
 
 
 _NO_MUTANTS = "Choose operators that apply to this model."
@@ -195,6 +196,23 @@ def _unnoticed(report: MutateReport) -> str:
         clauses.append(f"{count(summary.inconclusive)} could not be decided")
     rest = " A model broken in an unnoticed way would pass these tests." if summary.survived else ""
     return f"{'; '.join(clauses)}.{rest}"
+
+
+def _too_few(report: MutateReport) -> list[str]:
+    """Where even a mutant that gets every test case wrong would not be significant."""
+    accuracy, q = report.original.accuracy, report.settings.q
+    right = round((accuracy or 0.0) * report.subject.n)
+    if report.summary.killed or 0.5**right <= q:
+        return []
+    least = math.ceil(-math.log2(q))
+    return [f"So few tests cannot tell: it takes at least {least} that the original gets right."]
+
+
+def _mostly_unjudged(summary: Summary) -> list[str]:
+    if 2 * summary.judged > summary.mutants:
+        return []
+    aside = summary.mutants - summary.judged
+    return [f"{count(aside)} of {plural(summary.mutants, 'mutant')} were set aside: {_set_aside(summary)}."]
 
 
 def _weakest(operators: tuple[OperatorScore, ...]) -> list[str]:

@@ -175,7 +175,7 @@ class Autopsy:
             self._write(job.output, report, found, maps)
             filing.record(run, report, job.output)
         shutil.rmtree(folder, ignore_errors=True)
-        print("\n".join(words.closing_lines(report, str(job.output / "report.html"), run.url)))
+        job.say(words.closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _subject(self, name: str | None) -> tuple[Any, lineage.Subject]:
         """The subject in full where there is a model, and what a report says about it."""
@@ -324,7 +324,7 @@ class Autopsy:
             schema.write_bytes(picture, output / name)
         schema.write_json(report, output / "report.json")
         html.write_page(page.autopsy_page(report, shown, maps.files), output / "report.html")
-        schema.write_bytes(filing.predictions(found, self.paths), output / "predictions.csv")
+        filing.predictions(found, self.paths, output / "predictions.csv")
         drawn = {
             "reliability": figures.reliability(report),
             "confusion": figures.confusion(report),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from app.diagnosis import autopsy as diagnosis
-from app.reporting import schema
+from app.reporting import schema, tables
 from app.reporting.autopsy.report import AutopsyReport
 from app.runs import Run
 
@@ -30,18 +29,14 @@ def copies(found: diagnosis.Autopsy, output: Path, dataset: Any) -> dict[int, st
     return names
 
 
-def predictions(found: diagnosis.Autopsy, paths: Sequence[str]) -> bytes:
-    """What was predicted of each test case, as CSV: runs on the same cases can be compared case by case."""
+def predictions(found: diagnosis.Autopsy, paths: Sequence[str], path: Path) -> Path:
+    """The file of what was predicted of each test case."""
     given = found.probabilities
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("case", "path", "label", "predicted", "confidence"))
-    top1, names = given.rows.argmax(axis=1).tolist(), given.class_names
-    for case, label, best, sure in zip(
-        given.cases.tolist(), given.labels.tolist(), top1, given.rows.max(axis=1).tolist(), strict=True
-    ):
-        rows.writerow((case, paths[case], names[label], names[best], f"{sure:.6g}"))
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    cases, top1, names = given.cases.tolist(), given.rows.argmax(axis=1).tolist(), given.class_names
+    rows = zip(cases, given.labels.tolist(), top1, given.rows.max(axis=1).tolist(), strict=True)
+    return tables.write_predictions(
+        ((case, paths[case], names[label], names[best], sure) for case, label, best, sure in rows), path
+    )
 
 
 def record(run: Run, report: AutopsyReport, output: Path) -> None:

@@ -121,7 +121,7 @@ class MutateClassifier:
             _record(run, report, self._write(job, report, result))
         shutil.rmtree(folder, ignore_errors=True)
         lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
-        print("\n".join([*(f"Note: {note}." for note in report.subject.notes), *lines]))
+        job.say([*(f"Note: {note}." for note in report.subject.notes), *lines])
 
     def _examine(self) -> Examined:
         model, data = self.subject.model, self.subject.dataset
@@ -251,7 +251,15 @@ class MutateClassifier:
             ),
             tables.write_kill_matrix(keys, kills, job.output / "kill_matrix.parquet"),
             tables.write_mutants(report, job.output / "mutants.csv"),
+            tables.write_predictions(self._predicted(result), job.output / "predictions.csv"),
         ]
+
+    def _predicted(self, result: Campaign) -> Iterator[tuple[int, str, str, str, float]]:
+        """What the original says of each test case."""
+        names, seen = self.subject.classes, result.original
+        top1, sure = seen.top1[0].tolist(), seen.confidence[0].tolist()
+        for case, (path, label) in enumerate(zip(result.paths, result.labels.tolist(), strict=True)):
+            yield case, path, names[label], names[top1[case]], sure[case]
 
 
 def _child(each: Measured) -> Child:
