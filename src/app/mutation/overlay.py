@@ -59,7 +59,7 @@ def overlay(
             for site in mutant.sites:
                 submodule = module.get_submodule(site)
                 active.calls[site] = 0
-                _stand_in(submodule, _forward(mutant, site, submodule.forward, rows, active), undo)
+                stand_in(submodule, _forward(mutant, site, submodule.forward, rows, active), undo)
         yield active
 
 
@@ -113,7 +113,8 @@ def _copy(into: Tensor, values: Tensor) -> None:
         into.copy_(values)
 
 
-def _stand_in(submodule: nn.Module, forward: Callable[..., Any], undo: ExitStack) -> None:
+def stand_in(submodule: nn.Module, forward: Callable[..., Any], undo: ExitStack) -> None:
+    """Give a module another forward until `undo` ends."""
     # An attribute, not a hook: hooks switch off the fast paths of attention and move the last bits.
     if "forward" in submodule.__dict__:
         undo.callback(submodule.__dict__.__setitem__, "forward", submodule.__dict__["forward"])
@@ -135,12 +136,38 @@ def _forward(
 
         return replaced
 
-    if not isinstance(operator, StochasticOperator) or rows is None:
+    if rows is None:
         raise ValueError(f"{mutant.key} needs the test case and repetition of each row")
-    perturbed = 0
+    forward = perturbing(mutant, site, inner, lambda: rows)
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        active.calls[site] += 1
+        return forward(*args, **kwargs)
+
+    return counted
+
+
+def perturbing(
+    mutant: Mutant, site: str, inner: Callable[..., Any], current: Callable[[], Rows]
+) -> Callable[..., Any]:
+    """A module's forward with a stochastic mutant's change to every floating tensor that it takes or gives.
+
+    Args:
+        mutant: of a stochastic operator.
+        site: the module's dotted name.
+        inner: the forward without the change.
+        current: whose test case and repetition the rows of a tensor are, at the time of the call.
+
+    Raises:
+        TypeError: the mutant is of another kind.
+    """
+    operator = mutant.operator
+    if not isinstance(operator, StochasticOperator):
+        raise TypeError(f"{mutant.key} is a {mutant.kind} mutant and perturbs nothing")
+    call = -1
 
     def perturb(value: Any) -> Any:
-        nonlocal perturbed
+        nonlocal call
         if isinstance(value, tuple | list):
             parts = [perturb(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -148,22 +175,21 @@ def _forward(
             return type(value)((key, perturb(part)) for key, part in value.items())
         if not isinstance(value, Tensor) or not value.is_floating_point():
             return value
-        if value.dim() == 0 or value.shape[0] != len(rows.cases):
+        rows = current()
+        if value.dim() == 0 or len(value) != len(rows.cases):
             raise RuntimeError(
                 f"{site} gives a tensor of shape {tuple(value.shape)} for a batch of {len(rows.cases)} rows: "
                 "it keeps no row per test case, so it cannot be perturbed case by case"
             )
-        call, perturbed = perturbed, perturbed + 1
+        call, mine = call + 1, call + 1
         return operator.perturb(
-            mutant, value, site=site, call=call, cases=rows.cases, repetitions=rows.repetitions
+            mutant, value, site=site, call=mine, cases=rows.cases, repetitions=rows.repetitions
         )
 
     def on_output(*args: Any, **kwargs: Any) -> Any:
-        active.calls[site] += 1
         return perturb(inner(*args, **kwargs))
 
     def on_input(*args: Any, **kwargs: Any) -> Any:
-        active.calls[site] += 1
         for index, value in enumerate(args):
             if isinstance(value, Tensor):
                 return inner(*args[:index], perturb(value), *args[index + 1 :], **kwargs)

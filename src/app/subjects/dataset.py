@@ -95,14 +95,7 @@ class ImageDataset:
         Raises:
             ValueError: indices that are no integers or out of range.
         """
-        chosen = np.asarray(indices)
-        if chosen.ndim != 1 or (chosen.size and not np.issubdtype(chosen.dtype, np.integer)):
-            raise ValueError(
-                f"indices must be a list of integers, not {chosen.dtype} of shape {chosen.shape}"
-            )
-        if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
-            raise ValueError(f"indices must be in 0..{len(self) - 1}, not {chosen.min()}..{chosen.max()}")
-        chosen = chosen.astype(np.int64)
+        chosen = checked_indices(indices, len(self))
         return replace(
             self,
             name=name or self.name,
@@ -123,6 +116,20 @@ class ImageDataset:
             UserError: fewer than one.
         """
         return self.subset(stratified(self.labels, max_samples, seed))
+
+
+def checked_indices(indices: ArrayLike, n: int) -> NDArray[np.int64]:
+    """(M,) indices of some of n test cases.
+
+    Raises:
+        ValueError: they are no integers or out of range.
+    """
+    chosen = np.asarray(indices)
+    if chosen.ndim != 1 or (chosen.size and not np.issubdtype(chosen.dtype, np.integer)):
+        raise ValueError(f"indices must be a list of integers, not {chosen.dtype} of shape {chosen.shape}")
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < n):
+        raise ValueError(f"indices must be in 0..{n - 1}, not {chosen.min()}..{chosen.max()}")
+    return chosen.astype(np.int64)
 
 
 def stratified(labels: NDArray[np.integer], max_samples: int | None, seed: int) -> NDArray[np.int64]:

@@ -156,7 +156,7 @@ def test_a_mutant_that_raises_or_is_not_finite_is_invalid_and_the_pass_goes_on(r
     block = run(roi, [*nan, *rows, *good], (0, 1))
     assert set(block.reasons) == {nan[0].key, rows[0].key}
     assert block.reasons[nan[0].key] == "NotFiniteError: the detector's heads give NaN or infinity"
-    assert "it has no row for each" in block.reasons[rows[0].key]
+    assert "it keeps no row per test case" in block.reasons[rows[0].key]
     assert block.counts[0].sum() > 0
     assert block.counts[1:4].sum() == 0
     alone = run(roi, good, (0, 1))

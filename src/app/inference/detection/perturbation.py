@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torchvision.models.detection.roi_heads import RoIHeads
 
 from app.mutation.mutant import Mutant
-from app.mutation.operator import StochasticOperator
-from app.mutation.overlay import Rows
+from app.mutation.overlay import Rows, perturbing, stand_in
 
 PROPOSAL = 2**32
 """A proposal's place among those of its image counts in this unit, beside the number of the image."""
@@ -42,13 +41,12 @@ def perturbed(mutant: Mutant, module: nn.Module, rows: Rows) -> Iterator[None]:
         for name in heads:
             if any(site.startswith(f"{name}.") for site in mutant.sites):
                 submodule = module.get_submodule(name)
-                _stand_in(submodule, _watched(name, submodule.forward, rows, seen), undo)
+                stand_in(submodule, _watched(name, submodule.forward, rows, seen), undo)
         for site in mutant.sites:
             within = next((name for name in heads if site.startswith(f"{name}.")), None)
             submodule = module.get_submodule(site)
-            _stand_in(
-                submodule, _forward(mutant, site, submodule.forward, _current(rows, seen, within)), undo
-            )
+            current = _current(rows, seen, within)
+            stand_in(submodule, perturbing(mutant, site, submodule.forward, current), undo)
         yield
 
 
@@ -77,55 +75,3 @@ def _watched(name: str, inner: Callable[..., Any], rows: Rows, seen: dict[str, R
 def _current(rows: Rows, seen: dict[str, Rows], within: str | None) -> Callable[[], Rows]:
     """What the rows of a site inside some box head (or outside of all) are at the moment."""
     return lambda: rows if within is None else seen[within]
-
-
-def _forward(
-    mutant: Mutant, site: str, inner: Callable[..., Any], current: Callable[[], Rows]
-) -> Callable[..., Any]:
-    operator = mutant.operator
-    if not isinstance(operator, StochasticOperator):
-        raise TypeError(f"{mutant.key} is a {mutant.kind} mutant and perturbs nothing")
-    call = 0
-
-    def perturb(value: Any) -> Any:
-        nonlocal call
-        if isinstance(value, tuple | list):
-            parts = [perturb(part) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-        if isinstance(value, dict):
-            return type(value)((key, perturb(part)) for key, part in value.items())
-        if not isinstance(value, Tensor) or not value.is_floating_point():
-            return value
-        own = current()
-        if value.dim() == 0 or len(value) != len(own.cases):
-            raise RuntimeError(
-                f"{site} gives a tensor of shape {tuple(value.shape)} for {len(own.cases)} images or "
-                "proposals: it has no row for each, so it cannot be perturbed image by image"
-            )
-        call, mine = call + 1, call
-        return operator.perturb(
-            mutant, value, site=site, call=mine, cases=own.cases, repetitions=own.repetitions
-        )
-
-    def on_output(*args: Any, **kwargs: Any) -> Any:
-        return perturb(inner(*args, **kwargs))
-
-    def on_input(*args: Any, **kwargs: Any) -> Any:
-        for index, value in enumerate(args):
-            if isinstance(value, Tensor):
-                return inner(*args[:index], perturb(value), *args[index + 1 :], **kwargs)
-        for name, value in kwargs.items():
-            if isinstance(value, Tensor):
-                return inner(*args, **{**kwargs, name: perturb(value)})
-        return inner(*args, **kwargs)
-
-    return on_input if operator.position(mutant) == "input" else on_output
-
-
-def _stand_in(submodule: nn.Module, forward: Callable[..., Any], undo: ExitStack) -> None:
-    own = vars(submodule)
-    if "forward" in own:
-        undo.callback(own.__setitem__, "forward", own["forward"])
-    else:
-        undo.callback(own.pop, "forward", None)
-    own["forward"] = forward

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from app.errors import UserError
-from app.subjects.dataset import Bytes, Excluded, Source
+from app.subjects.dataset import Bytes, Excluded, Source, checked_indices
 
 Boxes = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -123,14 +123,7 @@ class DetectionDataset:
         Raises:
             ValueError: indices that are no integers or out of range.
         """
-        chosen = np.asarray(indices)
-        if chosen.ndim != 1 or (chosen.size and not np.issubdtype(chosen.dtype, np.integer)):
-            raise ValueError(
-                f"indices must be a list of integers, not {chosen.dtype} of shape {chosen.shape}"
-            )
-        if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
-            raise ValueError(f"indices must be in 0..{len(self) - 1}, not {chosen.min()}..{chosen.max()}")
-        chosen = chosen.astype(np.int64)
+        chosen = checked_indices(indices, len(self))
         return replace(
             self,
             name=name or self.name,
