@@ -10,7 +10,9 @@ from torch import nn
 
 from app.errors import UserError
 from app.inference.bank import Classifier
-from app.inference.features import features, find_layers, gather
+from app.inference.features import features
+from app.inference.layers import find_layers
+from app.inference.probe import file_of, gathered
 
 
 class Pictures:
@@ -143,6 +145,6 @@ def test_broken_outputs_and_missing_batches_are_named(tmp_path, trainer):
         features(model, pictures, trainer, tmp_path / "x", layers=find_layers(model, pictures))
     model = classifier(Net())
     features(model, pictures, trainer, tmp_path / "y", layers=find_layers(model, pictures), batch_size=1)
-    (tmp_path / "y" / "000001.npz").unlink()
+    file_of(tmp_path / "y", 1).unlink()
     with pytest.raises(RuntimeError, match="each case once"):
-        gather(tmp_path / "y", 3)
+        gathered(tmp_path / "y", 3, 3)

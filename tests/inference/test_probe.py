@@ -10,7 +10,7 @@ from PIL import Image
 from torch import nn
 
 from app.errors import UserError
-from app.inference.features import Layers
+from app.inference.layers import Layers
 from app.inference.probe import examine, probe
 
 

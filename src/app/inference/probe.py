@@ -1,4 +1,4 @@
-"""One pass over the test cases for all that a diagnosis looks at: class scores, and what one layer makes of them.
+"""One pass over the cases for all that diagnosis and estimation look at: class scores, and what a layer makes of them.
 
 Ranks share batches and leave a file for each, so that the first of them gathers every test case once.
 """
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from app.errors import UserError
 from app.inference.bank import Classifier
 from app.inference.batches import Batch, Batches, Images
-from app.inference.features import Layers, find_layers
+from app.inference.layers import Layers, find_layers
 from app.inference.outcomes import OutputType, ResolvedOutput, resolve_output, scores_of
 
 NOWHERE = Layers((), inputs=False)
@@ -109,6 +109,7 @@ class Probe(pl.LightningModule):
         folder: where the files of the batches go.
         layers: where test cases are embedded.
         embedded: (N,) which test cases are.
+        finite: whether outputs that are not finite end the pass.
         advance: is told how many test cases are done.
     """
 
@@ -119,12 +120,14 @@ class Probe(pl.LightningModule):
         *,
         layers: Layers,
         embedded: NDArray[np.bool_],
+        finite: bool,
         advance: Callable[[int], None],
     ) -> None:
         super().__init__()
         self.model = classifier.module
         self.classifier = classifier
-        self.folder, self.layers, self.embedded, self.advance = folder, layers, embedded, advance
+        self.folder, self.layers, self.embedded = folder, layers, embedded
+        self.finite, self.advance = finite, advance
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:  # noqa: ARG002
         """Images stay where they are until they are preprocessed."""
@@ -136,7 +139,10 @@ class Probe(pl.LightningModule):
             return batch.number
         x = self.classifier.to_batch(batch.images).to(self.device)
         with _embedded(self.model, self.layers) as seen:
-            scores = scores_of(self.model(x)).cpu().numpy()
+            scores = scores_of(self.model(x)).float().cpu().numpy()
+        broken = self.finite & ~np.isfinite(scores).all(axis=1)
+        if broken.any():
+            raise UserError(f"the model gives NaN or infinity for case {batch.cases[broken][0]}")
         wanted = self.embedded[batch.cases]
         rows = np.zeros((0, 0), dtype=np.float32)
         if self.layers.names and wanted.any():
@@ -165,6 +171,7 @@ def probe(
     *,
     layers: Layers = NOWHERE,
     embedded: NDArray[np.bool_] | None = None,
+    finite: bool = False,
     batch_size: int = 128,
     workers: int = 0,
     advance: Callable[[int], None] = lambda _: None,
@@ -178,12 +185,13 @@ def probe(
         folder: for the files of the batches; all ranks see it.
         layers: where test cases are embedded.
         embedded: (N,) which test cases are; None for all.
+        finite: whether outputs that are not finite end the pass.
         batch_size: test cases a batch.
         workers: processes that decode.
         advance: is told how many test cases are done.
 
     Raises:
-        UserError: the layer does not hold one row a test case.
+        UserError: the layer does not hold one row a test case, or an output is not finite.
         KeyboardInterrupt: it was interrupted.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -195,6 +203,7 @@ def probe(
         folder,
         layers=layers,
         embedded=chosen,
+        finite=finite,
         advance=lambda cases: advance(trainer.world_size * cases),
     )
     try:
@@ -203,13 +212,13 @@ def probe(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         raise KeyboardInterrupt from error
     trainer.strategy.barrier()
-    return _gathered(folder, count, len(images)) if trainer.is_global_zero else None
+    return gathered(folder, count, len(images)) if trainer.is_global_zero else None
 
 
 def vectors(tensor: Tensor) -> Tensor:
-    """(B, D): one vector a test case; means over places (B, D, H, W) and tokens (B, T, D), else flattened."""
-    if tensor.dim() == 4:
-        return tensor.mean(dim=(2, 3))
+    """(B, D): one vector a test case; means over places (B, D, ...) and tokens (B, T, D), else flattened."""
+    if tensor.dim() > 3:
+        return tensor.flatten(2).mean(dim=2)
     return tensor.mean(dim=1) if tensor.dim() == 3 else tensor.reshape(len(tensor), -1)
 
 
@@ -218,14 +227,21 @@ def file_of(folder: Path, batch: int) -> Path:
     return folder / f"batch{batch:06d}.npz"
 
 
-def _gathered(folder: Path, count: int, cases: int) -> Probed:
+def gathered(folder: Path, count: int, cases: int) -> Probed:
+    """What the batches in a folder hold, in the order of the cases.
+
+    Raises:
+        RuntimeError: the cases are not 0, 1, 2, … each once.
+    """
     parts: dict[str, list[NDArray[Any]]] = {"cases": [], "scores": [], "embedded": [], "rows": []}
     for batch in range(count):
+        if not file_of(folder, batch).is_file():
+            break
         with np.load(file_of(folder, batch), allow_pickle=False) as arrays:
             for name, found in parts.items():
                 found.append(arrays[name])
-    if not np.array_equal(np.concatenate(parts["cases"]), np.arange(cases)):
-        raise RuntimeError("the pass does not hold each test case once")
+    if not parts["cases"] or not np.array_equal(np.concatenate(parts["cases"]), np.arange(cases)):
+        raise RuntimeError(f"the pass in {folder} does not hold each test case once")
     rows = [each for each in parts["rows"] if each.size]
     embeddings = np.concatenate(rows) if rows else None
     embedded = np.concatenate(parts["embedded"]) if embeddings is not None else np.zeros(0, dtype=np.int64)

@@ -49,7 +49,9 @@ def tables(place: str, columns: Mapping[str, str]) -> list[Cases]:
     found = []
     for file in files:
         table = read_population(file, columns)
-        found.append(Cases(table.population, "table", table.failures, table.leaks))
+        found.append(
+            Cases(table.population, "table", table.failures, table.leaks, table.class_names, table.true)
+        )
     return found
 
 
@@ -139,7 +141,8 @@ def live(probing: Probing, store: Store, run: Run, folder: Path, job: Job) -> Ca
     write_bytes(content, job.output / STORED)
     write_bytes((json.dumps(about, indent=2) + "\n").encode(), job.output / ABOUT)
     run.set_tags({KEY_TAG: probing.key, DIGEST_TAG: hashlib.sha256(content).hexdigest()})
-    return Cases(population, "model", class_names=probing.subject.classes, layers=about["layers"])
+    classes, layers = probing.subject.classes, about["layers"]
+    return Cases(population, "model", class_names=classes, layers=layers, key=probing.key)
 
 
 def with_truth(found: Cases, subject: Any) -> Cases:
@@ -169,7 +172,8 @@ def _read_back(probing: Probing, store: Store) -> tuple[tuple[bytes, dict[str, A
 
 def _computed(probing: Probing, folder: Path, job: Job) -> tuple[bytes, dict[str, Any]] | None:
     from app.inference import campaign  # noqa: PLC0415 - tables do without torch
-    from app.inference.features import features, find_layers  # noqa: PLC0415
+    from app.inference.features import features  # noqa: PLC0415
+    from app.inference.layers import find_layers  # noqa: PLC0415
 
     model, data = probing.subject.model, probing.subject.dataset
     examined = campaign.examine(model.module, model.preprocess.to_batch, data, model.output)
