@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,19 @@ class Resamples:
         return Draws(ece, score)
 
     def _one(self, top1: NDArray[np.int64], confidence: NDArray[np.float32]) -> tuple[Floats, Floats]:
+        parts = dict(self.sub_scores(top1, confidence))
+        ece = parts.pop("ece")
+        weights = {name: WEIGHTS["assay"].get(name, 1.0) for name in parts}
+        total = sum((weights[name] * part for name, part in parts.items()), np.zeros(ece.shape))
+        return ece, 100 * total / sum(weights.values())
+
+    def sub_scores(self, top1: NDArray[np.integer], confidence: NDArray[np.floating]) -> Mapping[str, Floats]:
+        """Each sub-score that depends on the test cases, 0 to 1, and the `ece`, on each resample: (B,) each.
+
+        Args:
+            top1: (N,) predicted classes.
+            confidence: (N,) their confidence.
+        """
         right = top1 == self.labels
         edges = np.linspace(0.0, 1.0, BINS + 1)[1:-1].astype(confidence.dtype)
         # In each bin, count times |accuracy - confidence| is the absolute sum of the gaps; then the wrong
@@ -74,15 +88,13 @@ class Resamples:
         sums = (self._rows @ columns).astype(np.float64)
         ece = np.abs(sums[:, :BINS]).sum(axis=1) / self._size
         wrong, confident = sums[:, BINS], sums[:, BINS + 1]
-        parts = {
-            **self._confusion(top1, np.flatnonzero(~right)),
+        return {
+            "ece": ece,
+            **self._confusion(np.asarray(top1, dtype=np.int64), np.flatnonzero(~right)),
             "class_balance": self._balance,
             "confidence_quality": 1 - np.minimum(ece / WORST_GAP, 1.0),
             "representation": 1 - confident / np.maximum(wrong, 1.0),
         }
-        weights = {name: WEIGHTS["assay"].get(name, 1.0) for name in parts}
-        total = sum((weights[name] * part for name, part in parts.items()), np.zeros(ece.shape))
-        return ece, 100 * total / sum(weights.values())
 
     def _confusion(self, top1: NDArray[np.int64], wrong: NDArray[np.int64]) -> dict[str, Floats]:
         """Macro F1 and what the three largest confusion rates leave, from the wrong predictions alone."""

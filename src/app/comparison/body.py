@@ -1,0 +1,49 @@
+"""Looking into a report's plain JSON without minding what an older version lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Body: TypeAlias = Mapping[str, Any]
+"""A report's JSON, or an object in it."""
+
+
+def at(body: Any, *path: str | int) -> Any:
+    """What lies at a path of keys and places in a report; None if nothing does."""
+    for step in path:
+        if isinstance(body, Mapping) and isinstance(step, str):
+            body = body.get(step)
+        elif isinstance(body, list | tuple) and isinstance(step, int) and step < len(body):
+            body = body[step]
+        else:
+            return None
+    return body
+
+
+def block(body: Any, *path: str) -> Body:
+    """The object at a path; an empty one if there is none."""
+    found = at(body, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def rows(body: Any, *path: str) -> list[Body]:
+    """The objects of the list at a path; none if it is not there."""
+    found = at(body, *path)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
+
+
+def number(value: Any) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def ends(value: Any) -> tuple[float, float] | None:
+    """The two ends of an interval; None if both are not there."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return None
+    low, high = number(value[0]), number(value[1])
+    return None if low is None or high is None else (low, high)

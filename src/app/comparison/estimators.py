@@ -1,0 +1,53 @@
+"""Estimators in two evaluations: whether they need more labels now for the same error."""
+
+from __future__ import annotations
+
+import math
+
+from app.comparison.body import Body, number, rows
+from app.comparison.differences import Difference, pooled
+from app.comparison.measures import Reading, measure
+
+LARGER = 0.05
+"""A ratio of errors that moved by this much matters."""
+
+
+def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference] | None:
+    """The error of the estimators against simple random sampling: geometric mean over what both runs evaluated.
+
+    The root mean squared error of R repetitions has a standard error of 1 / √(2R) of itself, as that of normal errors.
+
+    Returns:
+        Both means and their difference; None if nothing was evaluated in both.
+    """
+    first, second = _ratios(before), _ratios(after)
+    common = [key for key in first if key in second]
+    if not common:
+        return None
+    logs = [math.log(second[key][0]) - math.log(first[key][0]) for key in common]
+    errors = [math.sqrt(1 / (2 * first[key][1]) + 1 / (2 * second[key][1])) for key in common]
+    found = pooled(logs, errors)
+    if found is None or found.ci is None:
+        return None
+    base, last = (
+        math.exp(sum(math.log(side[key][0]) for key in common) / len(common)) for side in (first, second)
+    )
+    what = measure("rmse_ratio", headline=True)
+    scaled = Difference(
+        last - base,
+        (base * math.expm1(found.ci[0]), base * math.expm1(found.ci[1])),
+        found.p_value,
+        found.method,
+    )
+    return Reading(what, base, n=len(common)), Reading(what, last, n=len(common)), scaled
+
+
+def _ratios(body: Body) -> dict[tuple[str, str, str], tuple[float, int]]:
+    """Ratio and repetitions, by population, estimator and budget; exact estimates have no ratio."""
+    found = {}
+    for each in rows(body, "results"):
+        ratio, repetitions = number(each.get("rmse_ratio_srs")), each.get("repetitions")
+        if ratio and ratio > 0 and isinstance(repetitions, int) and repetitions > 0:
+            key = str(each.get("subject")), str(each.get("estimator")), str(each.get("budget"))
+            found[key] = ratio, repetitions
+    return found

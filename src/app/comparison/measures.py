@@ -1,0 +1,205 @@
+"""What is measured: each number's title, its unit, and which direction is better, known from its key.
+
+A key is a name, or a name and what it is of: `accuracy`, `recall/cat`, `mutation_score/weight_noise`. Numbers of a
+part of a checkup begin with the part: `mutate/mutation_score`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+Better: TypeAlias = Literal["higher", "lower"] | None
+"""Which direction is better; None where neither is."""
+Unit: TypeAlias = Literal["share", "score", "count", "number"]
+"""`share`: a fraction; `score`: 0 to 100; `count`: a whole number; `number`: any other."""
+
+PARTS = ("autopsy", "mutate", "estimate", "contaminate")
+"""The parts of a checkup."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a number is."""
+
+    key: str
+    """Names it everywhere, such as `accuracy`, `mutation_score`, `recall/cat`."""
+    title: str
+    """In words."""
+    better: Better
+    """Which direction is better."""
+    unit: Unit
+    """How it is shown."""
+    headline: bool = False
+    """Whether it stands for its report."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One number of a report."""
+
+    measure: Measure
+    """What it is."""
+    value: float | None
+    """The number; None if the report has none."""
+    low: float | None = None
+    """Lower end of its 95 % interval."""
+    high: float | None = None
+    """Upper end of it."""
+    n: int | None = None
+    """What it was measured on: test cases, mutants, labels, images."""
+    reason: str = ""
+    """Why there is no number."""
+
+
+def _named(better: Better, unit: Unit, **titles: str) -> dict[str, tuple[str, Better, Unit]]:
+    return {key: (title, better, unit) for key, title in titles.items()}
+
+
+_ALONE: dict[str, tuple[str, Better, Unit]] = {
+    **_named(
+        "higher",
+        "share",
+        accuracy="Accuracy",
+        balanced_accuracy="Balanced accuracy",
+        macro_precision="Macro precision",
+        macro_recall="Macro recall",
+        macro_f1="Macro F1",
+        weighted_precision="Weighted precision",
+        weighted_recall="Weighted recall",
+        weighted_f1="Weighted F1",
+        top_3_accuracy="Top-3 accuracy",
+        top_5_accuracy="Top-5 accuracy",
+        training_accuracy="Accuracy on training data",
+        mutation_score="Mutation score",
+        mutation_score_thresholds="Mutation score by thresholds",
+        minimal_mutation_score="Mutation score of the dominators",
+        img_ms_miss="Img-MS, misses",
+        img_ms_ghost="Img-MS, ghosts",
+        img_ms_mg="Img-MS",
+        obj_ms_miss="Obj-MS, misses",
+        obj_ms_ghost="Obj-MS, ghosts",
+        obj_ms_mg="Obj-MS",
+        ms_iou="MS_iou",
+        estimated_accuracy="Estimated accuracy",
+        mean_ap="Mean AP",
+        coco_ap="COCO mAP .50-.95",
+        coco_ap50="COCO AP .50",
+        coco_ap75="COCO AP .75",
+        coco_ap_small="COCO AP, small",
+        coco_ap_medium="COCO AP, medium",
+        coco_ap_large="COCO AP, large",
+        coco_ar_1="COCO AR 1",
+        coco_ar_10="COCO AR 10",
+        coco_ar="COCO AR",
+        precision="Precision",
+        recall="Recall",
+        f1="F1",
+    ),
+    **_named(
+        "lower",
+        "share",
+        ece="Calibration error (ECE)",
+        mce="Largest calibration error",
+        adaptive_ece="Adaptive calibration error",
+        classwise_ece="Classwise calibration error",
+        label_noise="Wrong labels, estimated",
+    ),
+    **_named(
+        "lower",
+        "number",
+        log_loss="Log loss, nats",
+        brier="Brier score",
+        rmse_ratio="Error of the estimators against simple random sampling",
+    ),
+    **_named("higher", "score", autopsy_score="Autopsy score"),
+    **_named(
+        "lower",
+        "count",
+        risk="Risk, 0 to 5",
+        findings="Findings",
+        leaked_exact="Test cases copied from the training data",
+        survived="Mutants not noticed",
+        copies_across="Pairs of copies across splits",
+        exact_across="Pairs equal byte for byte across splits",
+        exact_within="Pairs equal byte for byte inside a split",
+        confirmed_across="Pairs changed a little across splits",
+        confirmed_within="Pairs changed a little inside a split",
+        near_across="Pairs of look-alikes across splits",
+        near_within="Pairs of look-alikes inside a split",
+        exact_labels_differ="Pairs of copies with two classes",
+        drop="Pictures to leave out",
+        review="Pictures to look at",
+        clusters="Clusters of duplicates",
+        suspects="Suspected label errors",
+    ),
+    **_named(
+        None,
+        "count",
+        mutants="Mutants",
+        killed="Mutants noticed",
+        killed_weak="Mutants noticed, weak",
+        test_cases="Test cases",
+        pictures="Pictures",
+        images="Images",
+        labels="Labels spent",
+        failures="Failures found",
+    ),
+}
+"""Numbers of a whole report."""
+
+_EACH: dict[str, tuple[str, Better, Unit]] = {
+    "sub_score": ("Sub-score", "higher", "score"),
+    "recall": ("Recall", "higher", "share"),
+    "precision": ("Precision", "higher", "share"),
+    "f1": ("F1", "higher", "share"),
+    "ap": ("AP", "higher", "share"),
+    "coco_ap": ("COCO AP", "higher", "share"),
+    "mutation_score": ("Mutation score", "higher", "share"),
+    "img_ms_mg": ("Img-MS", "higher", "share"),
+    "obj_ms_mg": ("Obj-MS", "higher", "share"),
+    "ms_iou": ("MS_iou", "higher", "share"),
+    "accuracy": ("Accuracy", "higher", "share"),
+    "estimated_accuracy": ("Estimated accuracy", "higher", "share"),
+    "rmse_ratio_srs": ("Error against simple random sampling", "lower", "number"),
+    "failures_mean": ("Failures found, mean", "higher", "number"),
+    "coverage": ("Coverage of intervals", None, "share"),
+    "error": ("Errors", "lower", "count"),
+    "share_sure": ("Copies of other splits", "lower", "share"),
+    "share_faulty": ("Faulty pictures", "lower", "share"),
+}
+"""Numbers of one class, operator, estimator or split; its name stands behind a slash."""
+_UA_SETS = {"match": "matches", "miss": "misses", "ghost": "ghosts"}
+_UA_METRICS = {
+    "vr": "variation ratio",
+    "ie": "entropy",
+    "mi": "mutual information",
+    "var": "total variance",
+    "ps": "prediction surface",
+}
+_SUB_SCORES = {"confidence_quality": "confidence", "dataset_quality": "data quality"}
+
+
+def measure(key: str, *, headline: bool = False) -> Measure:
+    """What the number of this key is; an unknown key gets its own words and no direction.
+
+    Args:
+        key: such as `accuracy`, `recall/cat` or, in a checkup, `autopsy/accuracy`.
+        headline: whether it stands for its report.
+    """
+    stem, slash, rest = key.partition("/")
+    if slash and stem in PARTS:
+        inner = measure(rest, headline=headline)
+        return replace(inner, key=key, title=f"{stem.capitalize()}: {inner.title}")
+    if slash and stem in _EACH:
+        title, better, unit = _EACH[stem]
+        shown = _SUB_SCORES.get(rest, rest.replace("_", " ")) if stem == "sub_score" else rest
+        return Measure(key, f"{title}, {shown.replace('/', ', ')}", better, unit, headline)
+    if not slash and stem in _ALONE:
+        title, better, unit = _ALONE[stem]
+        return Measure(key, title, better, unit, headline)
+    if stem.startswith("ua_") and stem.count("_") == 2:
+        _, kind, metric = stem.split("_")
+        words = f"UA-MS, {_UA_SETS.get(kind, kind)}, {_UA_METRICS.get(metric, metric)}"
+        return Measure(key, words, None, "number", headline)
+    return Measure(key, key.replace("_", " ").replace("/", ", ").capitalize(), None, "number", headline)

@@ -1,0 +1,116 @@
+"""The numbers of a report: one flat list of named readings, whichever task wrote it and in whichever version.
+
+A number that a report lacks, or that is not defined, is None with a reason; nothing is ever read as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from app.comparison.body import Body, at, block
+from app.comparison.extraction import READERS
+from app.comparison.measures import Measure, Reading
+from app.errors import UserError
+
+__all__ = ["NEWEST", "Measure", "Reading", "Readings", "read", "task_of"]
+
+NEWEST = {
+    "assay.mutate": 1,
+    "assay.uamt": 1,
+    "assay.autopsy": 1,
+    "assay.estimate": 1,
+    "assay.contaminate": 1,
+    "assay.detect_eval": 1,
+    "assay.checkup": 1,
+}
+"""The reports that can be read, each with its newest version."""
+
+
+@dataclass(frozen=True)
+class Readings:
+    """All numbers of a report, and where they come from."""
+
+    artifact: str
+    """Such as `assay.mutate`."""
+    version: int
+    """Of the artifact."""
+    task: str
+    """The task that wrote it."""
+    subject: str
+    """What it is about: `model@dataset`."""
+    model: str
+    dataset: str
+    model_digest: str
+    data_digest: str
+    started: str
+    """When the run started, in ISO 8601; empty if the report does not say."""
+    run_id: str
+    """The run; empty if the report does not say."""
+    items: tuple[Reading, ...]
+    """The numbers: those that stand for the report first, then as the report has them."""
+
+    def get(self, key: str) -> Reading | None:
+        """The reading of this key, if the report can have it."""
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, Reading]:
+        return {each.measure.key: each for each in self.items}
+
+
+def read(body: Body) -> Readings:
+    """The numbers of a report.
+
+    Args:
+        body: any report's JSON.
+
+    Raises:
+        UserError: it has no schema block, or is of an artifact or version that cannot be read.
+    """
+    artifact, version = _schema(body)
+    found: dict[str, Reading] = {}
+    for each in READERS[artifact](body):
+        found.setdefault(each.measure.key, each)
+    subject = block(body, "subject")
+    run = block(body, "run")
+    return Readings(
+        artifact=artifact,
+        version=version,
+        task=task_of(body),
+        subject=str(subject.get("name") or ""),
+        model=str(subject.get("model") or ""),
+        dataset=str(subject.get("dataset") or ""),
+        model_digest=str(subject.get("model_digest") or ""),
+        data_digest=str(subject.get("data_digest") or ""),
+        started=str(run.get("started") or ""),
+        run_id=str(run.get("id") or ""),
+        items=tuple(sorted(found.values(), key=lambda each: not each.measure.headline)),
+    )
+
+
+def _schema(body: Body) -> tuple[str, int]:
+    artifact, version = at(body, "schema", "artifact"), at(body, "schema", "version")
+    if (
+        not isinstance(artifact, str)
+        or not isinstance(version, int)
+        or isinstance(version, bool)
+        or version < 1
+    ):
+        raise UserError("it is no report of Assay: it has no schema block with artifact and version")
+    if artifact not in NEWEST:
+        raise UserError(f"it holds {artifact}; allowed: {', '.join(NEWEST)}")
+    if version > NEWEST[artifact]:
+        raise UserError(
+            f"it is version {version} of {artifact}; this Assay reads up to version {NEWEST[artifact]}: update it"
+        )
+    return artifact, version
+
+
+def task_of(body: Body) -> str:
+    """The task that wrote a report: detectors' scores come from `mutate`, or from `score` without a model."""
+    artifact = str(at(body, "schema", "artifact"))
+    if artifact == "assay.uamt":
+        return "mutate" if at(body, "settings", "engine") else "score"
+    return artifact.removeprefix("assay.")

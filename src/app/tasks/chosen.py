@@ -1,0 +1,263 @@
+"""The run or report that a user means by `before` and `after`, with all that it left."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from app.comparison.readings import task_of
+from app.errors import UserError
+from app.runs import RunInfo
+from app.tracking import Store
+
+NEWEST, BEFORE_IT = "latest", "previous"
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """One report and where it comes from."""
+
+    body: Mapping[str, Any]
+    """The report."""
+    report: Path
+    """Its file."""
+    folder: Path
+    """What lies beside it: predictions.csv and so on."""
+    source: str
+    """Where it comes from, in words."""
+    info: RunInfo | None
+    """The run in the store; None for a file."""
+    store: Store = field(repr=False)
+    """Where further artifacts of the run are."""
+
+    @property
+    def task(self) -> str:
+        """The task that wrote it."""
+        return self.info.task if self.info is not None else task_of(self.body)
+
+    @property
+    def subject(self) -> str:
+        """What it is about."""
+        if self.info is not None:
+            return self.info.subject
+        return str((self.body.get("subject") or {}).get("name") or "")
+
+    @property
+    def run_id(self) -> str:
+        """The run that wrote it; empty if nobody knows."""
+        return self.info.id if self.info is not None else str((self.body.get("run") or {}).get("id") or "")
+
+    @property
+    def started(self) -> datetime | None:
+        """When that run started; None if nobody knows."""
+        if self.info is not None:
+            return self.info.start
+        with suppress(ValueError, TypeError):
+            return datetime.fromisoformat(str((self.body.get("run") or {}).get("started"))).astimezone()
+        return None
+
+    def artifact(self, name: str) -> Path | None:
+        """A file beside the report, fetched from the store if need be; None if there is none."""
+        if (self.folder / name).exists():
+            return self.folder / name
+        if self.info is not None:
+            with suppress(UserError):
+                return self.store.artifact(self.info.id, name)
+        return None
+
+    def part(self, name: str) -> Chosen | None:
+        """The report of a part of a checkup, if it can be read."""
+        parts = self.body.get("parts")
+        found = parts.get(name) if isinstance(parts, Mapping) else None
+        if not isinstance(found, Mapping):
+            return None
+        with suppress(UserError):
+            if found.get("report") and (self.folder / str(found["report"])).exists():
+                return _from_file(self.store, name, self.folder / str(found["report"]))
+            known = ((self.body.get("run") or {}).get("parts") or {}).get(name) or {}
+            run_id = found.get("run_id") or known.get("id")
+            if run_id:
+                return _from_run(self.store, name, self.store.info(str(run_id)))
+        return None
+
+
+def choose(
+    store: Store,
+    name: str,
+    *,
+    role: str,
+    task: str | None = None,
+    subject: str | None = None,
+    before_run: Chosen | None = None,
+) -> Chosen:
+    """The report that a user means.
+
+    Args:
+        store: the history.
+        name: the path of a report.json, or of a folder with one; a run's id, or the beginning of one; `latest`;
+            `previous`; the name of a model (the newest finished run about it) or of a subject. A path that exists wins.
+        role: the key that it was given for, such as `before`.
+        task: look only for runs of this task; other than for paths and ids.
+        subject: look only for runs about this subject; likewise.
+        before_run: what `previous` comes before: the newest run of its task and subject that started earlier. None:
+            what `latest` means.
+
+    Raises:
+        UserError: there is no such run or report, it did not finish, or it cannot be read.
+    """
+    given = Path(name).expanduser()
+    if given.exists():
+        return _from_file(store, role, given)
+    if name == NEWEST:
+        found = store.parents(task, subject, limit=1)
+        if not found:
+            raise UserError(f"{role}={name}: {store.address} has no finished run{_of(task, subject)} yet")
+        return _from_run(store, role, found[0])
+    if name == BEFORE_IT:
+        later = before_run or choose(store, NEWEST, role=role, task=task, subject=subject)
+        return _from_run(store, role, _previous(store, later, role))
+    if name.endswith(".json") or "/" in name.rstrip("/"):
+        raise UserError(f"{role}={name}: there is no such file or folder")
+    info = _by_id(store, name, role) or _by_model(store, name, role, task, subject)
+    return _from_run(store, role, info)
+
+
+def _by_id(store: Store, name: str, role: str) -> RunInfo | None:
+    """The run whose id this is, or begins so; None if none does."""
+    if not re.fullmatch(r"[0-9a-f]{1,32}", name):
+        return None
+    try:
+        return store.info(store.resolve(name))
+    except UserError as error:
+        if str(error).startswith("more than one"):
+            raise UserError(f"{role}: {error}") from None
+        return None
+
+
+def _by_model(store: Store, name: str, role: str, task: str | None, subject: str | None) -> RunInfo:
+    """The newest finished run about a model; about the same data as the subject, if there is one."""
+    found = _about(store, name, task)
+    if not found:
+        kind = f" of task={task}" if task else ""
+        raise UserError(
+            f"{role}={name}: no finished run{kind} in {store.address} has an id that begins so, or is about a model "
+            "of that name; allowed: an id, the beginning of one, latest, previous, a model's name, a report.json"
+        )
+    data = (subject or "").rpartition("@")[2]
+    return next((each for each in found if data and each.subject.rpartition("@")[2] == data), found[0])
+
+
+def _about(store: Store, name: str, task: str | None = None) -> list[RunInfo]:
+    """The finished runs about a model or a subject, the newest first."""
+    return [each for each in store.parents(task) if name in {each.subject, each.subject.rpartition("@")[0]}]
+
+
+def _previous(store: Store, later: Chosen, role: str) -> RunInfo:
+    """The newest run of the same task and subject that started before another one."""
+    start = later.started
+    if start is None:
+        raise UserError(
+            f"{role}=previous: {later.source} does not say when it ran: give a run or a report.json"
+        )
+    found = store.parents(later.task, later.subject, until=start)
+    earlier = [each for each in found if each.id != later.run_id and each.start <= start]
+    if not earlier:
+        raise UserError(
+            f"{role}=previous: {store.address} has no finished run of task={later.task} about {later.subject or 'it'} "
+            f"before {later.source}"
+        )
+    return earlier[0]
+
+
+def _of(task: str | None, subject: str | None) -> str:
+    return f"{f' of task={task}' if task else ''}{f' about {subject}' if subject else ''}"
+
+
+def _from_run(store: Store, role: str, info: RunInfo) -> Chosen:
+    if info.kind == "sweep":
+        raise UserError(f"{role}: run {info.id} is a sweep: name one of its jobs")
+    if info.status != "FINISHED":
+        state = "still running" if info.status == "RUNNING" else info.status
+        raise UserError(f"{role}: run {info.id} is {state}: only finished runs have a report")
+    try:
+        path = store.report(info.id)
+    except UserError as error:
+        raise UserError(f"{role}: {error}") from None
+    when = info.start.astimezone().strftime("%Y-%m-%d %H:%M")
+    source = f"run {info.id[:8]}, {info.task} of {when}"
+    return Chosen(_body(role, path), path, path.parent, source, info, store)
+
+
+def _from_file(store: Store, role: str, path: Path) -> Chosen:
+    report = path / "report.json" if path.is_dir() else path
+    if not report.is_file():
+        raise UserError(f"{role}={path}: the folder has no report.json")
+    return Chosen(_body(role, report), report, report.parent, str(report), None, store)
+
+
+def _body(role: str, path: Path) -> Mapping[str, Any]:
+    try:
+        body = json.loads(path.read_bytes().decode("utf-8"), parse_constant=_refuse)
+    except OSError as error:
+        raise UserError(f"{role}: cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{role}: {path} is no report: not strict JSON ({str(error).partition(chr(10))[0]})"
+        ) from None
+    if not isinstance(body, dict) or not isinstance(body.get("schema"), dict):
+        raise UserError(f"{role}: {path} is no report of Assay: it has no schema block")
+    return body
+
+
+def _refuse(token: str) -> Literal[True]:
+    raise ValueError(f"it holds the token {token}")
+
+
+def choose_two(store: Store, before: str, after: str) -> tuple[Chosen, Chosen]:
+    """The two runs of a comparison: what is sure first, then what depends on the other one.
+
+    Raises:
+        UserError: as `choose` does, or both are one run.
+    """
+    sure = [_is_sure(each) for each in (before, after)]
+    if before == BEFORE_IT or sure[1] or not sure[0]:
+        second = choose(store, after, role="after", task=_common_task(store, before, after))
+        task, subject = _like(second, before)
+        first = choose(store, before, role="before", task=task, subject=subject, before_run=second)
+    else:
+        first = choose(store, before, role="before")
+        task, subject = _like(first, after)
+        second = choose(store, after, role="after", task=task, subject=subject)
+    if first.run_id and first.run_id == second.run_id:
+        raise UserError(
+            f"before={before} and after={after} are the same run, {first.run_id}: name another one, or before=previous"
+        )
+    if first.report.resolve() == second.report.resolve():
+        raise UserError(f"before={before} and after={after} are the same report, {first.report}")
+    return first, second
+
+
+def _is_sure(name: str) -> bool:
+    """Whether a name means the same whatever the other side is."""
+    return name == NEWEST or Path(name).expanduser().exists() or bool(re.fullmatch(r"[0-9a-f]{8,32}", name))
+
+
+def _common_task(store: Store, before: str, after: str) -> str | None:
+    """Of two models, the task that both were last looked at by; None if that is not what the names are."""
+    if any(_is_sure(each) or each == BEFORE_IT for each in (before, after)):
+        return None
+    tasks = [{each.task: None for each in _about(store, name)} for name in (after, before)]
+    return next((task for task in tasks[0] if task in tasks[1]), None)
+
+
+def _like(other: Chosen, name: str) -> tuple[str | None, str | None]:
+    """What a model's name is looked for by: the task and the subject of the other side."""
+    if name in {NEWEST, BEFORE_IT}:
+        return None, None
+    return other.task or None, other.subject or None
