@@ -9,16 +9,29 @@ import sys
 import numpy as np
 from PIL import Image
 
+from tests.reporting.history.bodies import autopsy, write
+
 CODE = """
-import sys
+import json, pathlib, sys
 from app.__main__ import main
+
+def another():
+    body = json.loads(pathlib.Path("out/light_contaminate/report.json").read_text())
+    body["run"]["id"] = "0" * 32
+    pathlib.Path("light/another.json").write_text(json.dumps(body))
+
 for task in (
     ["task=contaminate", "+task.splits.train=light/train", "+task.splits.test=light/test"],
     ["task=detect_eval", "detections=light/boxes.json", "ground_truth=light/boxes.json"],
+    ["task=estimate", "population=light/table.csv", "task.budget=20", "repetitions=2"],
+    ["task=history", "task.folder=light/runs"],
+    ["task=compare", "before=out/light_contaminate", "after=light/another.json"],
 ):
+    if task[0] == "task=compare":
+        another()
     sys.argv = ["app", *task, f"output=out/light_{task[0][5:]}"]
     code = main()
-    print(code, *(name for name in ("torch", "torchvision", "sklearn") if name in sys.modules))
+    print(code, *(name for name in ("torch", "torchvision", "pytorch_lightning", "sklearn") if name in sys.modules))
 """
 
 
@@ -30,8 +43,12 @@ def test_no_torch_is_started(assay):
         Image.fromarray(noise).save(root / split / "x.png")
     boxes = [{"image_id": "a", "class_name": "cat", "bbox": [0, 0, 9, 9], "score": 0.9}]
     (root / "boxes.json").write_text(json.dumps(boxes))
+    lines = (f"{i},{0.99 - i / 200},{'Fail' if i % 9 == 0 else 'Pass'}\n" for i in range(100))
+    (root / "table.csv").write_text("id,confidence,outcome\n" + "".join(lines))
+    for day in (1, 2):
+        write(root / "runs" / str(day) / "report.json", autopsy(day))
     done = subprocess.run(
         [sys.executable, "-c", CODE], cwd=assay.folder, capture_output=True, text=True, check=True
     )
     codes = [line for line in done.stdout.splitlines() if line[:1].isdigit()]
-    assert codes == ["0", "0"], done.stdout + done.stderr
+    assert codes == ["0"] * 5, done.stdout + done.stderr

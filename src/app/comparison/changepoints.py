@@ -138,20 +138,27 @@ def _pulled_in(numbers: NDArray[np.float64], limit: float) -> NDArray[np.float64
 
 
 def _segments(numbers: NDArray[np.float64]) -> Sequence[int]:
-    """Where the levels of the cheapest cut begin, 0 first; numbers in units of the noise."""
+    """Where the levels of the cheapest cut begin, 0 first; numbers in units of the noise.
+
+    The squares of all numbers are part of every cut's cost: what is compared is the penalty minus what the means
+    explain, (sum over a level)^2 / length.
+    """
     n = numbers.size
-    centred = numbers - numbers.mean()  # keeps the squares of sums small
-    sums = np.concatenate([[0.0], np.cumsum(centred)])
-    squares = np.concatenate([[0.0], np.cumsum(centred**2)])
+    sums = np.concatenate(
+        [[0.0], np.cumsum(numbers - numbers.mean())]
+    )  # centred: the squares of sums stay small
+    inverse = 1 / np.arange(n, 0, -1)
     best = np.full(n + 1, np.inf)
     best[0] = -PENALTY
     last = np.zeros(n + 1, dtype=np.intp)
     for stop in range(SHORTEST, n + 1):
-        starts = np.arange(stop - SHORTEST + 1)
-        spread = squares[stop] - squares[starts] - (sums[stop] - sums[starts]) ** 2 / (stop - starts)
-        costs = best[starts] + PENALTY + spread
-        last[stop] = np.argmin(costs)
-        best[stop] = costs[last[stop]]
+        count = stop - SHORTEST + 1
+        explained = sums[stop] - sums[:count]
+        explained *= explained
+        explained *= inverse[n - stop : n - stop + count]
+        costs = best[:count] - explained
+        last[stop] = costs.argmin()
+        best[stop] = costs[last[stop]] + PENALTY
     found, stop = [], n
     while stop > 0:
         stop = int(last[stop])
