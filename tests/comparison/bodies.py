@@ -224,12 +224,12 @@ def estimate(value, interval, *, use="labelling", ratios=(), repetitions=1000):
     }
 
 
-def contaminate(*, exact=0, confirmed=0, risk="NONE", spec="dhash"):
+def contaminate(*, exact=0, confirmed=0, risk="NONE", spec="dhash", data="d1", n=50):
     """What two splits have in common."""
     return {
         "schema": schema("contaminate"),
         "run": run(),
-        "subject": subject("train+test", model=""),
+        "subject": subject("train+test", model="", data=data),
         "settings": {"seed": 0},
         "summary": {
             "overall_risk": risk,
@@ -239,7 +239,7 @@ def contaminate(*, exact=0, confirmed=0, risk="NONE", spec="dhash"):
             "exact_within": 0,
             "near_across": 5,
         },
-        "exposure": [{"split": "test", "n": 50, "share_sure": 0.02}],
+        "exposure": [{"split": "test", "n": n, "share_sure": 0.02}],
         "quality": [{"split": "test", "n": 50, "share_faulty": 0.0}],
         "hash_spec": {"algorithm": spec},
     }

@@ -260,6 +260,20 @@ def test_copies_are_facts():
     assert (only_risk.verdict, only_risk.decision.key) == ("regressed", "risk")
 
 
+def test_copies_among_other_pictures_are_a_sample():
+    """1 of 500 against none is chance (Fisher's exact test: p = 1); 30 of 500 against none is not."""
+    few, many, none = (Side(contaminate(exact=k, n=500, data=f"d{k}")) for k in (1, 30, 0))
+    found = compare_all(few, none)
+    assert (found.verdict, found.within_noise, found.delta("copies_across").difference) == (
+        "unchanged",
+        True,
+        -1,
+    )
+    cleaned = compare_all(many, none)
+    assert (cleaned.verdict, cleaned.decision.key) == ("improved", "copies_across")
+    assert compare_all(none, many).verdict == "regressed"
+
+
 def test_hashes_of_another_kind_are_never_compared():
     found = compare_all(Side(contaminate(exact=1, confirmed=9)), Side(contaminate(exact=1, spec="other")))
     assert (found.verdict, found.decision.key) == ("unchanged", "exact_across")

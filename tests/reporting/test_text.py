@@ -184,6 +184,13 @@ def test_campaigns_without_a_score_have_words(make_report: Builder) -> None:
     )
 
 
+def test_why_no_mutant_could_be_judged_is_said(make_report: Builder) -> None:
+    report = make_report(per_operator=1)
+    mutants = tuple(replace(each, verdict="invalid", reason="it raised") for each in report.mutants)
+    broken = replace(report, mutants=mutants, summary=summary(invalid=len(mutants)))
+    assert text.headline(broken).meaning == "There is no mutation score. Most often: it raised."
+
+
 def test_the_closing_lines(make_report: Builder) -> None:
     report = make_report(per_operator=2)
     lines = text.closing_lines(report, "out/report.html", "http://localhost:5000/#/experiments/1/runs/2")

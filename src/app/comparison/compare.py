@@ -17,7 +17,7 @@ from app.comparison.classes import (
     detector_confusions,
 )
 from app.comparison.deltas import delta, deltas
-from app.comparison.differences import Difference, paired_shares, shares
+from app.comparison.differences import Difference, counts, paired_shares, shares
 from app.comparison.estimators import LARGER, error_ratio
 from app.comparison.measures import Measure, Reading, measure
 from app.comparison.mutants import PairedMutants, mutants
@@ -109,6 +109,8 @@ class _Work:
             known |= self._mutants(pairs, extra)
         if self.artifact == "assay.estimate":
             self._estimators(extra)
+        if self.artifact == "assay.contaminate" and self.same_data is False:
+            known |= self._copies()
         found = deltas(self.first, self.second, known, facts=self.artifact == "assay.contaminate")
         names = {each.key for each in extra}
         found = [*extra, *(each for each in found if each.key not in names)]
@@ -191,6 +193,17 @@ class _Work:
             extra.insert(0, delta(what, first, second, pairs.killed, told=True))
         return dict(pairs.known)
 
+    def _copies(self) -> dict[str, Difference | None]:
+        """What chance does to copies among other pictures: a sample of a data set has more or fewer than another."""
+        sizes = [sum(each.get("n") or 0 for each in at(body, "exposure") or ()) for body in self.bodies]
+        found: dict[str, Difference | None] = {}
+        for key in ("copies_across", "exact_across", "confirmed_across", "drop"):
+            first, second = self.first.get(key), self.second.get(key)
+            if first is None or second is None or first.value is None or second.value is None:
+                continue
+            found[key] = counts((int(first.value), sizes[0]), (int(second.value), sizes[1]))
+        return found
+
     def _estimators(self, extra: list[Delta]) -> None:
         found = error_ratio(*self.bodies)
         if found is not None:
@@ -213,7 +226,10 @@ class _Work:
         share, keys = self.limits.share, tuple[str, ...]()
         if self.artifact == "assay.contaminate":
             keys = ("copies_across", "risk") if "copies_across" in by_key else ("exact_across",)
-            return [Candidate(by_key[key], fact=True) for key in keys if key in by_key]
+            certain = self.same_data is not False
+            return [
+                Candidate(by_key[key], fact=certain) for key in keys[: 2 if certain else 1] if key in by_key
+            ]
         if self.artifact == "assay.estimate":
             stems = ("accuracy", "estimated_accuracy")
             keys = tuple(each.key for each in found if each.headline and each.key.partition("/")[0] in stems)

@@ -107,6 +107,20 @@ def shares(before: tuple[int, int], after: tuple[int, int]) -> Difference | None
     )
 
 
+def counts(before: tuple[int, int], after: tuple[int, int]) -> Difference | None:
+    """Difference of two counts among other cases, as far as chance goes: that of `shares`, in cases of the second run.
+
+    Args:
+        before: how many, and among how many, in the first run.
+        after: in the second.
+    """
+    found = shares(before, after)
+    if found is None or found.ci is None:
+        return None
+    ends = found.ci[0] * after[1], found.ci[1] * after[1]
+    return Difference(after[0] - before[0], ends, found.p_value, found.method)
+
+
 def independent(before: float, before_ci: Ends, after: float, after_ci: Ends) -> Difference | None:
     """Difference of two independent numbers from their 95 % intervals; None if one has none.
 

@@ -6,6 +6,7 @@ Only here do fractions become per cent.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -154,7 +155,7 @@ def headline(report: MutateReport) -> Headline:
         return Headline(f"No mutants were made, so nothing is known about your {cases}.", _NO_MUTANTS)
     if summary.judged == 0:
         nothing = f"None of the {plural(summary.mutants, 'mutant')} could be judged"
-        return Headline(f"{nothing}: {_set_aside(summary)}.", _NONE_JUDGED)
+        return Headline(f"{nothing}: {_set_aside(summary)}.", _none_judged(report))
     interval = score_interval(summary)
     shown = f", {interval}" if interval != UNDEFINED else ""
     sentence = (
@@ -166,7 +167,12 @@ def headline(report: MutateReport) -> Headline:
 
 
 _NO_MUTANTS = "Choose operators that apply to this model."
-_NONE_JUDGED = "There is no mutation score. The reasons stand at each mutant below."
+
+
+def _none_judged(report: MutateReport) -> str:
+    reasons = Counter(each.reason for each in report.mutants if each.verdict == "invalid" and each.reason)
+    known = f" Most often: {short(reasons.most_common(1)[0][0], 200)}." if reasons else ""
+    return f"There is no mutation score.{known}"
 
 
 def _set_aside(summary: Summary) -> str:

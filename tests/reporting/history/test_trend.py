@@ -10,12 +10,23 @@ from app.reporting.history.report import Point
 from app.reporting.history.trend import series
 
 
-def of(key, values, halves=None):
+def of(key, values, halves=None, data=None):
     points = []
     for i, value in enumerate(values):
         half = None if halves is None or value is None else halves[i]
         low, high = (None, None) if half is None else (value - half, value + half)
-        points.append(Point(f"r{i}", f"2026-05-{i + 1:02}T00:00:00+00:00", value, low, high, "m", "d", ""))
+        points.append(
+            Point(
+                f"r{i}",
+                f"2026-05-{i + 1:02}T00:00:00+00:00",
+                value,
+                low,
+                high,
+                "m",
+                data[i] if data else "d",
+                "",
+            )
+        )
     return series(measure(key), points)
 
 
@@ -65,6 +76,12 @@ def test_scores_have_a_fixed_limit_and_counts_none():
     assert of("autopsy_score", [90.0, 90.9]).trend == "unchanged"
     assert of("survived", [3, 4]).trend == "worse"
     assert of("survived", [3, 3]).trend == "unchanged"
+
+
+def test_numbers_without_an_interval_on_other_data_cannot_be_told_from_chance():
+    for key, values in (("autopsy_score", [93.0, 90.7]), ("survived", [3, 4])):
+        assert of(key, values, data="ab").trend == "unknown"
+        assert of(key, values, data="aa").trend == "worse"
 
 
 def test_shares_without_an_interval_cannot_be_told_from_noise():
