@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: setup  ## Run the main job on embedded real data (SEED=n)
-	$(BIN)/python -m app +experiment=demo seed=$(SEED)
+demo: setup  ## Check up the embedded classifier: all four questions on one page (SEED=n)
+	$(BIN)/python -m app +experiment=checkup seed=$(SEED)
 
 test: setup  ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -36,7 +36,7 @@ format: setup  ## Format the code
 	$(BIN)/ruff check --fix .
 
 ui: setup  ## Open MLflow's pages on the local store (PORT=n)
-	$(BIN)/python -m app.tracking --port $(PORT)
+	$(BIN)/python -m app.pages --port $(PORT)
 
 clean:  ## Remove caches and outputs; the store in mlruns/ stays
 	rm -rf outputs multirun .mypy_cache .ruff_cache .pytest_cache .hypothesis

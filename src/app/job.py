@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,3 +24,10 @@ class Job:
     """The command line that repeats it."""
     first: bool = True
     """Whether this process is the one that writes; the others only compute."""
+    quiet: bool = False
+    """Whether it is a part of a larger job, which says in the end what there is to say."""
+
+    def say(self, lines: Sequence[str]) -> None:
+        """Prints the lines that a command ends with, unless it is a part of a larger one."""
+        if not self.quiet:
+            print("\n".join(lines))

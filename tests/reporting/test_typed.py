@@ -83,6 +83,17 @@ def test_all_that_is_missing_is_named() -> None:
         from_plain(Tree, body, "x.json")
 
 
+def test_mappings_of_objects_are_looked_into() -> None:
+    @dataclass(frozen=True)
+    class Forest:
+        trees: Mapping[str, Leaf]
+
+    body = {"trees": {"oak": {"name": "a", "value": 1}, "elm": {"name": "b", "value": None}}}
+    assert from_plain(Forest, body, "x.json").trees == {"oak": Leaf("a", 1.0), "elm": Leaf("b", None)}
+    assert from_plain(Forest, {"trees": {}}, "x.json").trees == {}
+    assert missing(Forest, {"trees": {"oak": {"name": "a"}}}) == ["trees.oak.value"]
+
+
 def test_what_only_a_later_entry_lacks_is_named_too() -> None:
     body = {**BODY, "leaves": [{"name": "a", "value": 1}, {"name": "b"}]}
     with pytest.raises(UserError, match=r"x\.json lacks leaves\[1\]\.value"):

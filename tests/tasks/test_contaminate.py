@@ -141,11 +141,22 @@ def test_a_clean_pair_of_splits_is_said_to_be_clean(assay, photos):
     assert json.loads((ended.folder / "report.json").read_text())["suggestions"] == []
 
 
+def test_one_split_is_compared_with_itself(assay, photos):
+    (photos / "twice").mkdir()
+    for name in ("a.png", "b.png"):
+        scene(4).save(photos / "twice" / name)
+    alone = assay("task=contaminate", SPLITS[0])
+    assert (alone.report()["summary"]["exact_within"], alone.code) == (0, 0)
+    assert "No two of the 4 pictures of train are copies." in alone.out
+    twice = assay("task=contaminate", f"+task.splits.own={photos}/twice", "task.classes=false")
+    assert twice.report()["summary"]["overall_risk"] == "LOW"
+    assert "1 pair among the 2 pictures of own is a copy: 1 byte for byte." in twice.out
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "at least two splits, not 0: give +task.splits.train=DIR"),
-        (SPLITS[:1], "at least two splits, not 1"),
+        ([], "contamination needs splits: give +task.splits.train=DIR"),
         ([SPLITS[0], "+task.splits.test=nowhere"], "task.splits.test: nowhere does not exist"),
         ([SPLITS[0], "+task.splits.test=albums/test/notes.txt"], "is no folder"),
         ([SPLITS[0], "+task.splits.test=3"], "task.splits.test must be a folder, or have a _target_"),

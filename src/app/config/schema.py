@@ -15,6 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 
 SHARED = frozenset({"task", "seed", "output", "tracking", "trainer"})
 """Root keys that any task may be given, whether it reads them or not."""
+PLACE = frozenset({"trainer", "store", "resume", "workers", "decoders", "group_size"})
+"""Keys, at any depth of a task, that change where and how it runs, but no number."""
 
 
 @dataclass
@@ -87,9 +89,11 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 def digest(config: DictConfig) -> str:
     """SHA-256, in hex, of what a task computes from: not of where it runs, writes and remembers."""
-    task = {
-        key: value
-        for key, value in plain(config)["task"].items()
-        if key not in {"trainer", "store", "resume", "workers", "group_size"}
-    }
+    task = _computed_from(plain(config)["task"])
     return hashlib.sha256(json.dumps(task, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _computed_from(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _computed_from(value) for key, value in node.items() if key not in PLACE}
+    return [_computed_from(each) for each in node] if isinstance(node, list) else node

@@ -56,7 +56,7 @@ def unknown(key: str, node: DictConfig | None) -> str:
         node: what the configuration has there; None is its root.
     """
     names = [each.name for each in fields(Root)] if node is None else [str(each) for each in node]
-    names = [each for each in names if each not in {"hydra", "_target_"}]
+    names = [each for each in names if each != "hydra" and not each.startswith("_")]
     target = "" if node is None else str(node.get("_target_", ""))
     if not names and not target:
         return f"{key} is not there yet: a new key takes a plus, +{key}=VALUE"

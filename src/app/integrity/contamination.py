@@ -41,7 +41,7 @@ def contaminate(
     beside them, so that one copy does not hide another. Pictures that show nothing are compared by content alone.
 
     Args:
-        scans: two or more splits with different names, hashed the same way.
+        scans: the splits, with different names and hashed the same way; of a single one only the inside is compared.
         near_distance: largest distance of a near pair.
         weak_distance: largest distance of a weak pair.
         shown: how many groups, pairs and clusters are listed; all are counted.
@@ -49,7 +49,7 @@ def contaminate(
         progress: is told how many pairs of pictures are compared.
 
     Raises:
-        UserError: fewer than two splits, two of one name, or hashes of different specifications.
+        UserError: no split, two of one name, or hashes of different specifications.
         ValueError: distances that are not 0 <= near <= weak <= 64, or a negative number to show.
     """
     _check(scans, near_distance, weak_distance, shown)
@@ -90,8 +90,8 @@ def _check(scans: Sequence[Scan], near: int, weak: int, shown: int) -> None:
         raise ValueError(f"distances must be 0 <= near <= weak <= {BITS}, not near {near} and weak {weak}")
     if shown < 0:
         raise ValueError(f"shown must be 0 or more, not {shown}")
-    if len(scans) < 2:
-        raise UserError(f"contamination needs at least two splits, such as train and test, not {len(scans)}")
+    if not scans:
+        raise UserError("contamination needs splits, such as train and test")
     name, times = Counter(scan.name for scan in scans).most_common(1)[0]
     if times > 1:
         raise UserError(f"the splits must have different names, but {times} are called {name}")

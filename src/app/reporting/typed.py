@@ -17,7 +17,7 @@ T = TypeVar("T")
 def missing(cls: type, body: Mapping[str, Any], where: str = "") -> list[str]:
     """Dotted names of the fields that `cls` needs and a JSON object lacks; nested objects are looked into.
 
-    The first entry of a list stands for all: a report of an older version lacks a field in all or in none.
+    The first entry of a list or mapping stands for all: a report of an older version lacks a field in all or in none.
     """
     absent: list[str] = []
     for item in fields(cls):
@@ -31,6 +31,11 @@ def missing(cls: type, body: Mapping[str, Any], where: str = "") -> list[str]:
             if not isinstance(value, list) or not value:
                 continue
             value, kind, name = value[0], get_args(kind)[0], f"{name}[0]"
+        elif get_origin(kind) is Mapping:
+            if not isinstance(value, dict) or not value:
+                continue
+            key, value = next(iter(value.items()))
+            kind, name = get_args(kind)[1], f"{name}.{key}"
         inner = next((k for k in (kind, *get_args(kind)) if is_dataclass(k)), None)
         if isinstance(inner, type) and isinstance(value, dict):
             absent += missing(inner, value, f"{name}.")

@@ -30,10 +30,10 @@ from app.tracking import Store
 
 
 class Contaminate:
-    """Compares two or more splits picture by picture, looks at the quality of each, and reports.
+    """Compares splits picture by picture, looks at the quality of each, and reports.
 
     Args:
-        splits: by name, the training split first: a folder of pictures, or a data set.
+        splits: by name, the training split first: folders of pictures, or data sets; one alone is compared with itself.
         store: the history.
         quality: from where on a picture is faulty.
         seed: of what is planted, 0 or more.
@@ -95,7 +95,7 @@ class Contaminate:
             )
             self._write(job, report, scans, found)
             _record(run, report, found, job)
-        print("\n".join(words.closing_lines(report, str(job.output / "report.html"), run.url)))
+        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _scan(self, split: Split) -> Scan:
         with progress.bar(f"pictures of {split.name}", len(split)) as advance:

@@ -6,16 +6,18 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app import workplaces
 from app.errors import UserError
 from app.job import Job
 from app.reporting import lineage
 from app.runs import Run, SilentRun
+from app.tasks import ranks
 from app.tracking import Store
 
 if TYPE_CHECKING:  # it starts torch, which not every task needs
@@ -37,7 +39,6 @@ def opened(
     *,
     subject: Tested | None = None,
     resume: str | None = None,
-    resumable: bool = True,
 ) -> Iterator[Run]:
     """The parent run of this invocation, ended when the block ends; a silent one in further processes.
 
@@ -50,11 +51,12 @@ def opened(
             raise UserError(
                 "several processes must be started by the trainer: trainer=ddp or trainer=ddp_cpu, one command"
             )
-        silent.id = os.environ[RUN_VARIABLE]
+        silent.id = ranks.told(os.environ[RUN_VARIABLE])
         yield silent
         return
     run = _new(store, task, job, subject) if resume is None else _resumed(store, job, subject, resume)
-    os.environ[RUN_VARIABLE] = run.id
+    resumable = "resume" in job.config["task"]
+    os.environ[RUN_VARIABLE] = ranks.told(run.id)
     try:
         with run:
             if resume is None:
@@ -65,16 +67,22 @@ def opened(
             shutil.rmtree(workplace(store, run), ignore_errors=True)
             run.discard()
         raise
-    except KeyboardInterrupt:
-        if not resumable:
+    except KeyboardInterrupt as error:
+        if job.quiet or str(error):  # the larger job says what is kept
             raise
-        raise KeyboardInterrupt(f"interrupted; what was done is kept: go on with resume={run.id}") from None
+        kept = f"what was done is kept: go on with resume={run.id}"
+        said = kept if resumable else f"{task} keeps nothing half done: run the same command again"
+        with suppress(Exception):
+            run.describe(f"Interrupted; {said}")
+        raise KeyboardInterrupt(f"interrupted; {said}") from None
     finally:
         os.environ.pop(RUN_VARIABLE, None)
+        if not resumable:
+            shutil.rmtree(workplace(store, run), ignore_errors=True)
 
 
 def _new(store: Store, task: str, job: Job, subject: Tested | None) -> Run:
-    tags: dict[str, object] = {"config_digest": job.digest, "command": job.command}
+    tags: dict[str, object] = {"config_digest": job.digest, "command": job.command, "output": job.output}
     name = ""
     if subject is not None:
         name = subject.name
@@ -103,9 +111,16 @@ def _resumed(store: Store, job: Job, subject: Tested | None, resume: str) -> Run
     return store.resume(resume)
 
 
+def tell(job: Job, run: Run, lines: Sequence[str]) -> None:
+    """Says the lines that a command ends with, and keeps them as what MLflow's pages say of the run."""
+    with suppress(Exception):  # all is done and filed
+        run.describe("\n\n".join(line.strip() for line in lines if line and not line.startswith("MLflow: ")))
+    job.say(lines)
+
+
 def workplace(store: Store, run: Run) -> Path:
     """The folder for what a run keeps until it has a report."""
-    return store.folder / "work" / run.id
+    return workplaces.of(store.folder, run.id)
 
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, object]:

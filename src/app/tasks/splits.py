@@ -151,12 +151,11 @@ def read_splits(
         seed: of what is planted.
 
     Raises:
-        UserError: fewer than two splits, one that is no folder nor a data set, or nothing to plant in.
+        UserError: no split, one that is no folder nor a data set, or nothing to plant in.
     """
-    if len(given) < 2:
+    if not given:
         raise UserError(
-            f"contamination needs at least two splits, not {len(given)}: give +task.splits.train=DIR "
-            "+task.splits.test=DIR, the training split first"
+            "contamination needs splits: give +task.splits.train=DIR +task.splits.test=DIR, the training split first"
         )
     folders = [name for name, value in given.items() if isinstance(value, str)]
     datasets = {name: _dataset(name, value) for name, value in given.items() if name not in folders}

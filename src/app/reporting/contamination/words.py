@@ -41,6 +41,8 @@ def headline(report: ContaminationReport) -> Headline:
     """How much of the later splits the first one has, and what to do about it."""
     summary = report.summary
     first, *others = report.exposure
+    if not others:
+        return _of_one(summary, f"{plural(first.n, 'picture')} of {first.split}")
     where = others[0].split if len(others) == 1 else f"the splits beside {first.split}"
     there = f"in {first.split}" if len(others) == 1 else "in another split"
     total = sum(each.n for each in others)
@@ -67,6 +69,18 @@ def headline(report: ContaminationReport) -> Headline:
     told = "The splits share no picture."
     rest = "Some pictures inside a split look alike." if risk == "INFO" else "No two look alike."
     return Headline(told, rest)
+
+
+def _of_one(summary: Summary, pictures: str) -> Headline:
+    """The words about a split that was compared with itself alone."""
+    exact, near = summary.exact_within, summary.confirmed_within
+    if not exact + near:
+        rest = "Whether the training data has them, too, is not known: it was not given."
+        return Headline(f"No two of the {pictures} are copies.", rest)
+    parts = [f"{count(exact)} byte for byte"] if exact else []
+    parts += [f"{count(near)} changed a little"] if near else []
+    told = f"{plural(exact + near, 'pair')} among the {pictures} {'is a copy' if exact + near == 1 else 'are copies'}"
+    return Headline(f"{told}: {' and '.join(parts)}.", "They count twice in every score.")
 
 
 def _meaning(summary: Summary, where: str) -> str:

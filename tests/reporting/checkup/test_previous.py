@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.reporting.checkup.previous import better, changes, moved_by, previous
+from app.reporting.checkup.report import Number
+
+
+def test_a_change_counts_from_where_the_two_intervals_end():
+    then = {"accuracy": Number(0.80, (0.77, 0.83)), "autopsy_score": Number(80.0)}
+    now = {"accuracy": Number(0.85, (0.81, 0.89)), "autopsy_score": Number(74.9)}
+    by_key = {each.key: each for each in changes(then, now)}
+    assert by_key["accuracy"].margin == pytest.approx(0.05)  # half widths 3 and 4 points make 5
+    assert by_key["accuracy"].verdict == "same"
+    assert by_key["accuracy"].difference == pytest.approx(0.05)
+    assert by_key["autopsy_score"].margin == pytest.approx(5.0)  # as uncertain as the accuracy
+    assert by_key["autopsy_score"].verdict == "worse"
+    assert [moved_by(each) for each in by_key.values()] == ["−5.1", "+5.0 points"]
+    [sure] = changes({"accuracy": Number(0.80, (0.77, 0.83))}, {"accuracy": Number(0.86, (0.82, 0.90))})
+    assert sure.verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [({}, {}), ({"accuracy": Number(0.5)}, {}), ({"accuracy": Number(None)}, {"accuracy": Number(0.5)})],
+)
+def test_what_one_of_them_does_not_know_is_not_compared(then, now):
+    assert changes(then, now) == ()
+
+
+def test_the_very_same_things_are_passed_over(make_checkup):
+    now = make_checkup(run_id="c" * 32)
+    same, other = make_checkup(run_id="d" * 32), make_checkup(run_id="e" * 32, model="old")
+    oldest = make_checkup(run_id="f" * 32, model="older")
+    found = previous(iter([same, other, oldest]), now.subject, now.settings, now.summary)
+    assert (found.run_id, found.differs) == ("e" * 32, ("model",))
+    assert {each.verdict for each in found.changes} == {"same"}
+    assert previous([same], now.subject, now.settings, now.summary) is None
+
+
+def test_mutation_scores_of_other_operators_are_not_compared(make_checkup, make_settings):
+    now = make_checkup()
+    other = make_checkup(settings=make_settings(operators=("layer_freezing",), config_digest="x"))
+    found = previous([other], now.subject, now.settings, now.summary)
+    assert found.differs == ("operators", "settings")
+    assert "mutation_score" not in {each.key for each in found.changes}
+    assert len(found.changes) == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "label", "verdict"),
+    [
+        ({}, "the same", "good"),
+        ({"accuracy": Number(0.99, (0.98, 1.0))}, "better", "good"),
+        ({"accuracy": Number(0.60, (0.58, 0.62))}, "worse", "bad"),
+        (
+            {"accuracy": Number(0.60, (0.58, 0.62)), "mutation_score": Number(0.9, (0.85, 0.95))},
+            "mixed",
+            "warning",
+        ),
+    ],
+)
+def test_the_fourth_answer(make_checkup, changed, label, verdict):
+    before, now = make_checkup(model="old"), make_checkup()
+    found = previous([before], now.subject, now.settings, {**now.summary, **changed})
+    answer = better(found, now.subject)
+    assert (answer.label, answer.verdict) == (label, verdict)
+    assert "since the checkup of 2026-01-02 03:04" in answer.answer
+    assert "What differs: model." in answer.meaning
+
+
+def test_without_a_number_in_common_nothing_is_claimed(make_checkup):
+    now = make_checkup()
+    found = previous([make_checkup({}, model="old")], now.subject, now.settings, now.summary)
+    assert better(found, now.subject).verdict == "unknown"
+    assert better(None, now.subject).label == "first checkup"
+    assert "net@test" in better(None, now.subject).answer
+    same = replace(found, differs=("settings",))
+    assert "The model is the same as then." in better(same, now.subject).meaning
