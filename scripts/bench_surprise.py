@@ -22,6 +22,11 @@ from app.estimation.surprise import Surprise, dsa, lsa
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_FACTORS = {"dsa": 50, "lsa": 12}
+"""How much faster each should be than the loop."""
+_MEMORY = 1.0
+"""GB that both may take with their data."""
+
 
 def traces(rng: np.random.Generator, count: int, centres: Floats) -> tuple[Floats, Ints]:
     """Activations like a ReLU layer's: class centres, correlated noise, cut at zero, a little jitter."""
@@ -96,6 +101,8 @@ def main() -> None:
             print(
                 f"{name}: blocked {wall:.2f} s wall, {cpu:.2f} s CPU; peak memory so far {peak_memory():.2f} GB"
             )
+    peak = peak_memory()
+    print(f"memory: peak {peak:.2f} GB; target {_MEMORY:g} GB, {'reached' if peak < _MEMORY else 'MISSED'}")
     for name, loop in (("dsa", loop_dsa), ("lsa", loop_lsa)):
         if name in measured and options.loop:
             wall, cpu, values = measured[name]
@@ -109,6 +116,8 @@ def main() -> None:
                 f"{plain_wall * factor / wall:.0f} x wall, {plain_cpu * factor / cpu:.0f} x CPU; "
                 f"largest relative difference {error:.1e}"
             )
+            target, reached = _FACTORS[name], plain_cpu * factor / cpu
+            print(f"{name}: target {target} x, {'reached' if reached >= target else 'MISSED'}")
 
 
 if __name__ == "__main__":

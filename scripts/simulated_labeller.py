@@ -42,10 +42,14 @@ def fill(table: Path, most: int | None = None) -> int:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Fill in a to_label.csv of the embedded images.")
+    parser = argparse.ArgumentParser(
+        description="Fill in the to_label.csv that python -m app +experiment=estimate_labelling wrote."
+    )
     parser.add_argument("table", type=Path)
-    parser.add_argument("--most", type=int, default=None)
+    parser.add_argument("--most", type=int, default=None, help="stop after so many cases")
     given = parser.parse_args()
+    if not given.table.is_file():
+        parser.error(f"{given.table} does not exist: python -m app +experiment=estimate_labelling writes one")
     print(f"{fill(given.table, given.most)} labels given in {given.table}")
 
 

@@ -38,6 +38,9 @@ def test_results_equal_direct_computation():
     assert row.bias_se == pytest.approx(errors.std(ddof=1) / 5)
     analytic = math.sqrt(theta * (1 - theta) / 40 * (300 - 40) / 299)
     assert row.rmse_ratio_srs == pytest.approx(math.sqrt((errors**2).mean()) / analytic)
+    left_out = [math.sqrt((np.delete(errors, i) ** 2).mean()) / analytic for i in range(25)]
+    jackknife = math.sqrt(24 / 25 * ((left_out - np.mean(left_out)) ** 2).sum())
+    assert row.rmse_ratio_srs_se == pytest.approx(jackknife, rel=0.1)
     assert row.failures_mean == pytest.approx(np.mean([len(run.failures) for run in runs]))
     assert row.coverage == pytest.approx(np.mean([run.interval().covers(theta) for run in runs]))
     assert row.sequence_misses <= 0.2
@@ -66,7 +69,7 @@ def test_what_cannot_be_run_is_skipped_with_the_reason():
 def row(estimator, mse, found, budget=50):
     nan = math.nan
     return Result(
-        "s", estimator, budget, 2, 0.9, 0.9, mse, nan, 0, nan, found, 0, budget, nan, nan, nan, True, ()
+        "s", estimator, budget, 2, 0.9, 0.9, mse, nan, nan, 0, nan, found, 0, budget, nan, nan, nan, True, ()
     )
 
 

@@ -60,6 +60,10 @@ def test_design_interval_stays_inside_what_is_known(value, variance):
 
 
 def test_without_any_variance_the_number_of_draws_counts():
+    # Student's 97.5 % point for 4 degrees of freedom is 2.776; the normal one for level Φ(2.776) gives the same.
+    wider = DesignInterval(0.9, 0.001, 50, 0.01, 0.99, freedom=4.0).at(0.95)
+    same = wilson(0.9, 0.9 * 0.1 / 0.001, 2 * 0.99724850 - 1)
+    assert (wider.low, wider.high) == pytest.approx((same.low, same.high), abs=1e-4)
     assert DesignInterval(1.0, 0.0, 50, 0.01, 1.0).at(0.95).low == pytest.approx(wilson(1.0, 50).low)
 
 

@@ -33,6 +33,18 @@ def test_a_filled_table(tmp_path, population):
     assert labels.count == 2
 
 
+def test_labels_over_others(tmp_path, population):
+    first = read_labels(
+        write(tmp_path / "a.csv", "path,label\na/1.png,cat\na/2.png,wrong\n"), population, CLASSES
+    )
+    others = read_labels(
+        write(tmp_path / "b.csv", "path,label\na/1.png,dog\nb/3.png,cat\n"), population, CLASSES
+    )
+    both = first.over(others)
+    assert both.outcomes.tolist() == [0, 1, 1, -1, -1]
+    assert both.classes.tolist() == [0, -1, 0, -1, -1]
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_what_spreadsheets_make_of_it(tmp_path, population, mark):
     text = "\ufeff" + mark.join(["path", "label"]) + "\r\n" + mark.join(["5.png", "T-Shirt"]) + "\r\n"

@@ -120,9 +120,10 @@ def test_an_unfinished_wave_asks_for_the_rest_with_reasons():
     assert caught.value.items.tolist() == [7, 4]
     assert caught.value.reasons == (Reason.WEIGHT, Reason.UNIFORM)
     assert caught.value.spent == ledger.spent == 0
+    assert caught.value.answered == 2
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.items.tolist() == [7, 4]
-    assert again.reasons == caught.value.reasons
+    assert (again.reasons, again.answered) == (caught.value.reasons, 2)
 
 
 def test_a_case_drawn_twice_is_labelled_once():

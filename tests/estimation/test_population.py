@@ -26,8 +26,11 @@ def test_a_good_population_keeps_its_columns():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"dsa": [1, np.nan, 2, np.inf]}, r"column 'dsa' must be finite, but row 1 \(id b\), row 3 \(id d\)"),
-        ({"confidence": [0.5, 1.5, 0, 1]}, r"confidence must lie in \[0, 1\], but row 1"),
+        (
+            {"dsa": [1, np.nan, 2, np.inf]},
+            r"column 'dsa' must be finite; empty, NaN or infinite in row 1 \(id b\), row 3 \(id d\)",
+        ),
+        ({"confidence": [0.5, 1.5, 0, 1]}, r"confidence must lie in \[0, 1\]; not so in row 1"),
         ({"dsa": [1, 2, 3]}, r"shape \(3,\), not \(4,\)"),
         ({"dsa": ["x", "y", "z", "w"]}, "'dsa' must hold numbers only"),
     ],
@@ -54,7 +57,7 @@ def test_a_constant_column_is_noted_and_an_unknown_one_lists_the_others():
 def test_neurons_and_predictions_must_fit():
     with pytest.raises(UserError, match=r"neurons must be \(4, m\)"):
         Population("p", IDS, neurons=np.zeros((3, 2)))
-    with pytest.raises(UserError, match=r"neurons of row 1 .id b. are NaN"):
+    with pytest.raises(UserError, match=r"NaN or infinite in row 1 .id b."):
         Population("p", IDS, neurons=np.array([[0.0], [np.nan], [0.0], [1.0]]))
     with pytest.raises(UserError, match="predicted classes"):
         Population("p", IDS, predicted=np.zeros(3))
@@ -185,9 +188,10 @@ def test_npz_and_parquet_with_neurons(tmp_path, suffix):
         ("a,b\n1\n", None, "line 2 has 1 fields, the header has 2"),
         ("a,a\n1,2\n", None, "two columns have the same name"),
         ("id,confidence\n", None, "has no cases"),
-        ("id,confidence\nx,0.5\ny,\n", None, r"row 1 \(id y\) is NaN"),
+        ("id,confidence\nx,0.5\ny,\n", None, r"must be finite; empty, NaN or infinite in row 1 \(id y\)"),
         ("id,outcome\nx,maybe\n", None, "holds 'maybe' in row 0"),
         ("id,predicted\nx,1.5\n", None, "must hold class numbers, row 0"),
+        ("id,predicted\nx,cat\ny,\n", None, "'predicted' must hold classes, row 1 is empty"),
         ("id,c\nx,1\n", {"confidence": "conf"}, r"no column 'conf' \(for confidence\); it has: id, c"),
         ("id,c\nx,hello\n", {"confidence": "c"}, "'c' must hold numbers only"),
     ],
@@ -199,7 +203,22 @@ def test_broken_tables_are_one_clear_line(tmp_path, text, columns, message):
     assert "\n" not in str(caught.value)
 
 
+def test_classes_may_be_names(tmp_path):
+    (tmp_path / "t.csv").write_text("id,predicted,label\na,dog,cat\nb,cat, cat\nc,dog,7\n", encoding="utf-8")
+    table = read_population(tmp_path / "t.csv")
+    names = table.class_names
+    assert [names[i] for i in table.population.predicted] == ["dog", "cat", "dog"]
+    assert [names[i] for i in table.true] == ["cat", "cat", "7"]
+    assert table.failures.tolist() == [True, False, True]
+    (tmp_path / "n.csv").write_text("id,predicted\na,1\nb,0\n", encoding="utf-8")
+    numbers = read_population(tmp_path / "n.csv")
+    assert (numbers.class_names, numbers.true) == ((), None)
+
+
 def test_files_that_are_no_tables_are_named(tmp_path):
+    (tmp_path / "z.npz").write_bytes(b"PK\x03\x04 not a zip after all")
+    with pytest.raises(UserError, match=r"z\.npz is not an NPZ file of plain arrays"):
+        read_population(tmp_path / "z.npz")
     with pytest.raises(UserError, match="no such file"):
         read_population(tmp_path / "none.csv")
     for name in ("t.npz", "t.parquet", "t.txt"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
@@ -16,7 +17,7 @@ from app.errors import UserError
 from app.estimation import SRSWOR, Adaptive, ArrayOracle, LabelsNeeded, PartialOracle, Population
 from app.estimation.estimate import Estimate, Trace
 from app.estimation.evaluation import Evaluation, KnownPopulation, Result, evaluate
-from app.estimation.labels import no_labels
+from app.estimation.labels import Labels, no_labels
 from app.estimation.leakage import Leak
 from app.reporting import schema
 from app.reporting.estimate import assembly, charts, files, page, recording, words
@@ -97,7 +98,8 @@ def test_wins_are_those_of_the_evaluation(report, evaluation):
 def result(**changes: object) -> Result:
     values: dict[str, object] = {
         "subject": "s", "estimator": "a", "budget": 10, "repetitions": 1000, "accuracy": 0.9, "mean": 0.9, "mse": 0.01,
-        "rmse_ratio_srs": 1.0, "bias": 0.0, "bias_se": 0.001, "failures_mean": 2.0, "failures_std": 1.0,
+        "rmse_ratio_srs": 1.0, "rmse_ratio_srs_se": 0.02, "bias": 0.0, "bias_se": 0.001, "failures_mean": 2.0,
+        "failures_std": 1.0,
         "cost_mean": 10.0, "coverage": 0.95, "width_mean": 0.1, "sequence_misses": math.nan, "unbiased": True,
         "notes": (),
     }  # fmt: skip
@@ -137,6 +139,7 @@ def test_the_page_stands_alone_and_escapes(report):
     for heading in ("Small error, many failures", "Over the budget", "Wins and losses", "Failures found"):
         assert heading in text
     assert "do not use" in text  # the leak
+    assert "Column confidence of shop" in words.headline(report).meaning
     assert len(text) < 1e6
 
 
@@ -196,7 +199,9 @@ def test_asking_for_labels(tmp_path):
     assert all(row.endswith(",") for row in rows[1:])
     tasks = json.loads((tmp_path / "label_studio.json").read_text())
     assert len(tasks) == len(stand.asked)
-    assert tasks[0]["data"]["image"].startswith("data:image/png;base64,")
+    uri = tasks[0]["data"]["image"]
+    assert uri.startswith("data:image/jpeg;base64,")  # reduced, so that a hundred photographs stay small
+    assert Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))).size == (512, 256)
     assert "&lt;script&gt;" in (tmp_path / "label_studio.xml").read_text()
     sheet = (tmp_path / "to_label.html").read_text()
     assert sheet.count("<img ") == len(stand.asked)
@@ -207,6 +212,49 @@ def test_asking_for_labels(tmp_path):
     read = read_estimate_report(tmp_path / "report.json")
     assert read.labelling == stand
     assert math.isnan(read.populations[0].accuracy)
+    before = files.asked_before(tmp_path)
+    assert (before.name, before.key) == ("shop", assembly.digest_of(unknown.population))
+    assert not files.holds_labels(tmp_path)
+    (tmp_path / "to_label.csv").write_text("\n".join([rows[0], rows[1] + "cat"]))
+    assert files.holds_labels(tmp_path)
+
+
+def test_pictures_are_kept_small_whatever_their_mode():
+    for mode, size, kind, shown in (
+        ("RGBA", (900, 300), "JPEG", (224, 75)),
+        ("L", (400, 800), "JPEG", (112, 224)),
+        ("P", (30, 20), "PNG", (30, 20)),
+    ):
+        made = files.Pictures("shop", lambda _, mode=mode, size=size: Image.new(mode, size))
+        picture = Image.open(io.BytesIO(made.small(0, 224)))
+        assert (picture.format, picture.size) == (kind, shown)
+        assert Image.open(io.BytesIO(made.png(0))).size == size
+
+
+def test_what_a_round_says_of_the_labels_it_has():
+    unknown = cases(known=False)
+    outcomes = np.full(300, -1)
+    with pytest.raises(LabelsNeeded) as first:
+        Adaptive().run(unknown.population, PartialOracle(outcomes), 40, np.random.default_rng(0))
+    wave = first.value.items
+    outcomes[wave[:2]] = 0
+    outcomes[np.setdiff1d(np.arange(300), wave)[:3]] = 1  # nobody asked for these
+    labels = Labels(outcomes.astype(np.int8), np.full(300, -1))
+    with pytest.raises(LabelsNeeded) as needed:
+        Adaptive().run(unknown.population, PartialOracle(outcomes), 40, np.random.default_rng(0))
+    stand = assembly.labels_needed(unknown, labels, needed.value, 40, "x")
+    assert (stand.answered, stand.unused, len(stand.asked)) == (2, 3, len(wave) - 2)
+    meaning = words.headline(replace(blank(unknown, use="labelling"), labelling=stand)).meaning
+    assert f"2 of this wave's {len(wave)} are given" in meaning
+    assert "3 further labels are of cases that were not drawn" in meaning
+
+
+def test_always_valid_misses_are_shown_where_they_were_checked(report):
+    assert "Always-valid misses" not in page.estimate_page(report)
+    checked = replace(report, results=tuple(replace(row, sequence_misses=0.01) for row in report.results))
+    text = page.estimate_page(checked)
+    assert "Always-valid misses" in text
+    assert "1.0\u00a0%" in text
 
 
 def test_an_estimate_without_an_honest_interval_has_a_page():

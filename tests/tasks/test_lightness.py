@@ -24,6 +24,7 @@ for task in (
     ["task=contaminate", "+task.splits.train=light/train", "+task.splits.test=light/test"],
     ["task=detect_eval", "detections=light/boxes.json", "ground_truth=light/boxes.json"],
     ["task=estimate", "population=light/table.csv", "task.budget=20", "repetitions=2"],
+    ["task=autopsy", "probs=light/probs.npy", "labels=light/labels.npy", "task.resamples=5"],
     ["task=history", "task.folder=light/runs"],
     ["task=compare", "before=out/light_contaminate", "after=light/another.json"],
 ):
@@ -45,10 +46,12 @@ def test_no_torch_is_started(assay):
     (root / "boxes.json").write_text(json.dumps(boxes))
     lines = (f"{i},{0.99 - i / 200},{'Fail' if i % 9 == 0 else 'Pass'}\n" for i in range(100))
     (root / "table.csv").write_text("id,confidence,outcome\n" + "".join(lines))
+    np.save(root / "probs.npy", np.full((30, 3), 0.1) + 0.7 * np.eye(3)[np.arange(30) % 3])
+    np.save(root / "labels.npy", np.arange(30) % 3)
     for day in (1, 2):
         write(root / "runs" / str(day) / "report.json", autopsy(day))
     done = subprocess.run(
         [sys.executable, "-c", CODE], cwd=assay.folder, capture_output=True, text=True, check=True
     )
     codes = [line for line in done.stdout.splitlines() if line[:1].isdigit()]
-    assert codes == ["0"] * 5, done.stdout + done.stderr
+    assert codes == ["0"] * 6, done.stdout + done.stderr

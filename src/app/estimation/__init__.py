@@ -20,9 +20,9 @@ from app.estimation.betting import BettingRecord, SequenceInterval
 from app.estimation.cross_entropy import CES
 from app.estimation.deepest import DeepEST
 from app.estimation.estimate import Estimate, Estimator, Trace
-from app.estimation.intervals import Interval
+from app.estimation.intervals import DesignInterval, ExactInterval, Interval
 from app.estimation.lure import LURE
-from app.estimation.oracle import ArrayOracle, LabelsNeeded, Oracle, PartialOracle, Reason
+from app.estimation.oracle import ArrayOracle, LabelsNeeded, Ledger, Oracle, PartialOracle, Reason
 from app.estimation.population import Population
 from app.estimation.simple import SRSWOR, SRSWR, ModelAssistedSRS
 from app.estimation.stratified import CSS, StratifiedNeyman
@@ -37,10 +37,13 @@ __all__ = [
     "ArrayOracle",
     "BettingRecord",
     "DeepEST",
+    "DesignInterval",
     "Estimate",
     "Estimator",
+    "ExactInterval",
     "Interval",
     "LabelsNeeded",
+    "Ledger",
     "ModelAssistedSRS",
     "Oracle",
     "PartialOracle",

@@ -51,7 +51,9 @@ class Adaptive:
     Each wave predicts p̂ for the cases left, draws by systematic πps in order of p̂ (see `inclusion`), and estimates
     (known failures + Σ p̂ + Σ_wave (y - p̂)/π)/N. Model and π of a wave never saw its labels, so each wave is unbiased,
     and so is their mean with weights proportional to their sizes. The interval is of Wilson's type with the larger of
-    the design variance and the one the last model predicts. The first wave does not hunt: its model has seen no label.
+    the design variance and the one the last model predicts, and Student's quantile for n - W - p degrees of freedom:
+    each wave costs one, and so does each of the p coefficients learnt. The first wave does not hunt: its model has seen
+    no label.
 
     With a target width, cases are drawn one by one inside waves of `wave` labels, and the always-valid sequence
     stops the run.
@@ -121,7 +123,12 @@ class Adaptive:
             ledger.outcomes == 1,
             trace_of_waves(ends, values, ledger),
             interval_method=DesignInterval(
-                values[-1], variance, n, (n - found) / population.size, 1 - found / population.size
+                values[-1],
+                variance,
+                n,
+                (n - found) / population.size,
+                1 - found / population.size,
+                max(1.0, n - len(waves) - len(model.coefficients)),
             ),
             notes=notes,
         )
@@ -131,7 +138,12 @@ class Adaptive:
         notes = []
         if not model.has_confidence:
             state = "constant" if population.has("confidence") else "missing"
-            notes.append(f"confidence is {state}: the model of failure starts from the other columns alone")
+            meaning = (
+                "the model of failure starts from the other columns alone"
+                if model.used
+                else "no column tells cases apart, so the draws are simple random ones; columns names others to use"
+            )
+            notes.append(f"confidence is {state}: {meaning}")
         notes += [
             f"column {name!r} is {'constant' if population.has(name) else 'missing'}: not in the model of failure"
             for name in missing
@@ -156,7 +168,10 @@ class Adaptive:
         return _Wave(left, belief, plan.probabilities, failing, spread, size)
 
     def _variance(self, waves: list[_Wave], model: FailureModel, total: int) -> float:
-        """The larger of the design variance and the variance expected under the last model."""
+        """The larger of the design variance and the variance expected under the last model.
+
+        Scaled by n/(n - p), as residuals of a model with p coefficients fitted to the same n labels are too small.
+        """
         n = sum(wave.size for wave in waves)
         last = np.clip(model.predict(), _TINY, 1 - _TINY)
         design = predicted = 0.0
@@ -166,7 +181,7 @@ class Adaptive:
             rate = last[wave.cases]
             squares = _smooth_variance(rate) + (rate - wave.belief) ** 2
             predicted += share * float((squares * (1 / wave.probabilities - 1)).sum()) / total**2
-        return max(design, predicted)
+        return max(design, predicted) * n / max(n - len(model.coefficients), 1)
 
     def _until_narrow(
         self,

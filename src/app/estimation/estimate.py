@@ -75,6 +75,45 @@ class Estimate:
     notes: tuple[str, ...] = field(default=())
     """What a reader must know: bias, coverage, fallbacks taken."""
 
+    @classmethod
+    def of(
+        cls,
+        estimator: str,
+        ledger: Ledger,
+        value: float,
+        se: float,
+        *,
+        unbiased: bool = True,
+        interval_method: IntervalMethod | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Estimate:
+        """The estimate from all labels in a ledger, with a trace of one point: the short way for an estimator.
+
+        Args:
+            estimator: Its name.
+            ledger: What was drawn, why, and what came of it.
+            value: θ̂.
+            se: Its estimated standard error, NaN where no honest one exists.
+            unbiased: Whether the estimator claims E[θ̂] = θ.
+            interval_method: How the interval is made.
+            notes: What a reader must know.
+        """
+        outcomes = ledger.outcomes == 1
+        trace = trace_of_waves([len(outcomes)], [value], ledger)
+        return cls(
+            estimator,
+            ledger.population_size,
+            float(value),
+            float(se),
+            ledger.cases,
+            ledger.reasons,
+            outcomes,
+            trace,
+            unbiased=unbiased,
+            interval_method=interval_method,
+            notes=notes,
+        )
+
     @property
     def cost(self) -> int:
         """Labels paid for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import signal
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -70,6 +71,8 @@ class Result:
     """Mean squared error."""
     rmse_ratio_srs: float
     """√MSE over the analytic RMSE of simple random sampling without replacement; NaN if that is 0."""
+    rmse_ratio_srs_se: float
+    """Monte-Carlo standard error of that ratio; NaN for one repetition, or without a ratio."""
     bias: float
     """Mean error."""
     bias_se: float
@@ -240,6 +243,9 @@ _shared: list[KnownPopulation] = []
 
 def _start_worker(known: list[KnownPopulation]) -> None:
     _shared[:] = known
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all processes: the first one ends the others
 
 
 def _run_shared(job: _Job) -> _Rows | str:
@@ -254,8 +260,14 @@ def _mean(values: FloatArray) -> float:
 
 def _result(job: _Job, known: KnownPopulation, rows: _Rows) -> Result:
     errors = rows.values - known.accuracy
-    mse = float((errors**2).mean())
+    squares = errors**2
+    mse, count = float(squares.mean()), len(errors)
     srs = known.srs_rmse(job.budget)
+    ratio = math.sqrt(mse) / srs if srs > 0 else math.nan
+    # Delta method: the relative error of √MSE is half that of the MSE.
+    relative = (
+        float(squares.std(ddof=1)) / math.sqrt(count) / (2 * mse) if count > 1 and mse > 0 else math.nan
+    )
     return Result(
         known.population.name,
         job.estimator.name,
@@ -264,11 +276,12 @@ def _result(job: _Job, known: KnownPopulation, rows: _Rows) -> Result:
         known.accuracy,
         float(rows.values.mean()),
         mse,
-        math.sqrt(mse) / srs if srs > 0 else math.nan,
+        ratio,
+        ratio * relative,
         float(errors.mean()),
-        float(errors.std(ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else math.nan,
+        float(errors.std(ddof=1)) / math.sqrt(count) if count > 1 else math.nan,
         float(rows.failures.mean()),
-        float(rows.failures.std(ddof=1)) if len(errors) > 1 else 0.0,
+        float(rows.failures.std(ddof=1)) if count > 1 else 0.0,
         float(rows.costs.mean()),
         _mean(rows.covered),
         _mean(rows.widths),

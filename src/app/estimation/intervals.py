@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import betaincinv, gammaln, ndtri
+from scipy.special import betaincinv, gammaln, ndtri, stdtrit
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,17 @@ def check_level(level: float) -> float:
     return level
 
 
-def wilson(share: float, n: float, level: float = 0.95) -> Interval:
+def wilson(share: float, n: float, level: float = 0.95, freedom: float = math.inf) -> Interval:
     """Wilson's score interval (Wilson 1927) for a share seen in n trials; n may be an effective, fractional number.
 
     Args:
         share: Observed share; cut to [0, 1].
         n: Number of trials, > 0.
         level: Confidence level.
+        freedom: Degrees of freedom of the variance behind an effective n, for Student's quantile.
     """
-    z = float(ndtri(0.5 + check_level(level) / 2))
+    up_to = 0.5 + check_level(level) / 2
+    z = float(ndtri(up_to)) if math.isinf(freedom) else float(stdtrit(freedom, up_to))
     p = min(max(share, 0.0), 1.0)
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
@@ -169,6 +171,8 @@ class DesignInterval:
     """Share of the population known to be correct."""
     ceiling: float = 1.0
     """1 - share of the population known to fail."""
+    freedom: float = math.inf
+    """Degrees of freedom of V̂; infinite takes it as known."""
 
     @property
     def name(self) -> str:
@@ -180,7 +184,7 @@ class DesignInterval:
         inside = min(max(self.value, self.floor), self.ceiling)
         spread = max(inside * (1 - inside), 0.0)
         size = spread / self.variance if self.variance > 0 and spread > 0 else float(self.n)
-        interval = wilson(inside, size, level)
+        interval = wilson(inside, size, level, self.freedom)
         low = min(max(interval.low, self.floor), self.ceiling) if self.floor > 0 else 0.0
         high = max(min(interval.high, self.ceiling), low) if self.ceiling < 1 else 1.0
         return Interval(low, high)

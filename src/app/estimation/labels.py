@@ -45,6 +45,13 @@ class Labels:
         """How many cases have a label."""
         return int((self.outcomes >= 0).sum())
 
+    def over(self, others: Labels) -> Labels:
+        """These labels, and those of others where these say nothing."""
+        mine = self.outcomes >= 0
+        return Labels(
+            np.where(mine, self.outcomes, others.outcomes), np.where(mine, self.classes, others.classes)
+        )
+
 
 @dataclass(frozen=True)
 class _Given:

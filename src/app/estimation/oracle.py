@@ -47,10 +47,13 @@ class LabelsNeeded(Exception):  # noqa: N818 -- a request to the caller, not an 
         """Why each of `items` was chosen; filled in by the estimator that was asking."""
         self.spent: int = 0
         """Labels of finished waves used so far; filled in by the estimator that was asking."""
+        self.answered: int = 0
+        """Labels that the unfinished wave has already; filled in by the estimator that was asking."""
         super().__init__(f"{len(self.items)} cases need a label")
 
     def __reduce__(self) -> tuple[type[LabelsNeeded], tuple[IntArray], dict[str, object]]:
-        return type(self), (self.items,), {"reasons": self.reasons, "spent": self.spent}
+        state = {"reasons": self.reasons, "spent": self.spent, "answered": self.answered}
+        return type(self), (self.items,), state
 
 
 class Oracle(Protocol):
@@ -180,6 +183,7 @@ class Ledger:
                 of_case = dict(zip(cases.tolist(), why, strict=True))
                 needed.reasons = tuple(of_case[case] for case in needed.items.tolist())
                 needed.spent = self.spent
+                needed.answered = len(asked) - len(needed.items)
                 raise
             if answers.shape != asked.shape:
                 raise ValueError(f"the oracle gave {answers.shape} answers to {asked.shape} questions")

@@ -96,15 +96,13 @@ class Population:
         if len(bad):
             where = _named(bad, self.ids)
             raise UserError(
-                f"population {self.name!r}: column {name!r} must be finite, but {where} is NaN or infinite"
+                f"population {self.name!r}: column {name!r} must be finite; empty, NaN or infinite in {where}"
             )
         if name == "confidence":
             bad = np.flatnonzero((column < 0) | (column > 1))
             if len(bad):
                 where = _named(bad, self.ids)
-                raise UserError(
-                    f"population {self.name!r}: confidence must lie in [0, 1], but {where} does not"
-                )
+                raise UserError(f"population {self.name!r}: confidence must lie in [0, 1]; not so in {where}")
         return column
 
     def _check_neurons(self, neurons: NDArray[np.floating]) -> None:
@@ -115,7 +113,7 @@ class Population:
         bad = np.flatnonzero(~np.isfinite(neurons).all(axis=1))
         if len(bad):
             raise UserError(
-                f"population {self.name!r}: neurons of {_named(bad, self.ids)} are NaN or infinite"
+                f"population {self.name!r}: neurons must be finite; NaN or infinite in {_named(bad, self.ids)}"
             )
 
     @property

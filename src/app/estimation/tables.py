@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,10 @@ class PopulationTable:
     """(N,) outcomes, from an outcome column or from labels and predicted classes; None without."""
     leaks: tuple[Leak, ...]
     """Columns that know the outcome; kept in the population, never to be used by a model of failure."""
+    class_names: tuple[str, ...] = ()
+    """Names of the classes in the order of their numbers, where the table has names and no numbers."""
+    true: NDArray[np.int64] | None = None
+    """(N,) true classes; None without a column of labels."""
 
 
 Raw = dict[str, NDArray[np.generic]]
@@ -86,8 +91,8 @@ def _read_npz(path: Path) -> Raw:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (ValueError, OSError) as error:
-        raise UserError(f"{path} is not an NPZ file of plain arrays: {error}") from error
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} is not an NPZ file of plain arrays (no objects)") from error
 
 
 def _find(raw: Raw, role: str, mapping: Mapping[str, str], path: Path) -> str | None:
@@ -122,12 +127,24 @@ def _numbers(values: NDArray[np.generic], path: Path, name: str) -> FloatArray:
         raise UserError(f"{path}: column {name!r} must hold numbers only") from None
 
 
-def _classes(values: NDArray[np.generic], path: Path, name: str) -> NDArray[np.int64]:
-    numbers = _numbers(values, path, name)
-    bad = np.flatnonzero(numbers != np.round(numbers))
-    if len(bad):
-        raise UserError(f"{path}: column {name!r} must hold class numbers, row {bad[0]} does not")
-    return numbers.astype(np.int64)
+def _classes(raw: Raw, names: Sequence[str], path: Path) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
+    """Columns of classes as numbers, and the names of the classes if they are not numbers already."""
+    if any(not _numeric(raw[name]) for name in names):
+        words = [np.char.strip(raw[name].astype(np.str_)) for name in names]
+        for name, column in zip(names, words, strict=True):
+            if (column == "").any():
+                row = int(np.argmax(column == ""))
+                raise UserError(f"{path}: column {name!r} must hold classes, row {row} is empty")
+        known = np.unique(np.concatenate(words))
+        return [np.searchsorted(known, column).astype(np.int64) for column in words], tuple(known.tolist())
+    found = []
+    for name in names:
+        numbers = _numbers(raw[name], path, name)
+        bad = np.flatnonzero(numbers != np.round(numbers))
+        if len(bad):
+            raise UserError(f"{path}: column {name!r} must hold class numbers, row {bad[0]} does not")
+        found.append(numbers.astype(np.int64))
+    return found, ()
 
 
 def read_population(
@@ -141,7 +158,8 @@ def read_population(
     Args:
         path: The file; its ending tells the format.
         columns: Which column of the table is the id, outcome, predicted, label, neurons, confidence, dsa, lsa, margin,
-            entropy, combined, or any name of your own: {"confidence": "max_softmax"}. Neurons are an (N, m) array.
+            entropy, combined, or any name of your own: {"confidence": "max_softmax"}. Classes (predicted, label) are
+            numbers or names. Neurons are an (N, m) array.
         name: Name of the population; the file's without one.
 
     Raises:
@@ -166,7 +184,9 @@ def read_population(
         if other not in taken and values.ndim == 1 and _numeric(values) and other.lower() not in auxiliary
     }
     ids = raw[places["id"]] if places["id"] else np.arange(size)
-    predicted = _classes(raw[places["predicted"]], path, places["predicted"]) if places["predicted"] else None
+    classed = [places[role] for role in ("predicted", "label")]
+    classes, class_names = _classes(raw, [place for place in classed if place is not None], path)
+    predicted = classes[0] if places["predicted"] else None
     neurons = raw[places["neurons"]] if places["neurons"] else None
     population = Population(
         name or path.stem,
@@ -178,9 +198,10 @@ def read_population(
     failures: BoolArray | None = None
     if places["outcome"]:
         failures = _outcomes(raw[places["outcome"]], path, places["outcome"])
-    elif places["label"] and predicted is not None:
-        failures = _classes(raw[places["label"]], path, places["label"]) != predicted
-    return PopulationTable(population, failures, leaks(population, failures))
+    true = classes[-1] if places["label"] else None
+    if failures is None and true is not None and predicted is not None:
+        failures = true != predicted
+    return PopulationTable(population, failures, leaks(population, failures), class_names, true)
 
 
 def _numeric(values: NDArray[np.generic]) -> bool:

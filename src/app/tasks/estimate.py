@@ -19,7 +19,7 @@ from app.errors import UserError
 from app.estimation import Adaptive, ArrayOracle, LabelsNeeded, PartialOracle
 from app.estimation.estimate import Estimate as Estimated
 from app.estimation.evaluation import Evaluation, KnownPopulation, evaluate, generator
-from app.estimation.labels import Labels, no_labels, read_labels
+from app.estimation.labels import Labels, no_labels
 from app.job import Job
 from app.reporting.estimate import assembly, files, recording, words
 from app.reporting.estimate.assembly import Cases
@@ -27,7 +27,7 @@ from app.reporting.estimate.report import ARTIFACT, VERSION, EstimateReport, Fai
 from app.reporting.lineage import Excluded, Subject
 from app.reporting.schema import Schema
 from app.runs import Run
-from app.tasks import populations, runs
+from app.tasks import labelling, populations, runs
 from app.tasks.populations import Probing
 from app.tracking import Store
 
@@ -51,7 +51,8 @@ class Estimate:
         estimators: by name; None for `adaptive`.
         trainer: Lightning's; not needed for tables.
         seed: of every random choice, 0 or more.
-        labels: what people labelled so far: a file or folder; None for a `to_label.csv` in the output, if there is one.
+        labels: what people labelled so far: a file or folder. A `to_label.csv` in the output counts too, where
+            this says nothing else.
         target_width: width of the always-valid interval at which labelling stops.
         repetitions: how often each estimator is evaluated; None for 30.
         budget: labels to spend; several in an evaluation.
@@ -160,7 +161,7 @@ class Estimate:
             report = replace(report, run=runs.run_block(run, self.store, job, started))
             files.write(report, job.output, found, labels, self._pictures(found))
             recording.record(run, report, job.output)
-        print("\n".join(words.closing_lines(report, job.output, run.url)))
+        runs.tell(job, run, words.closing_lines(report, job.output, run.url))
 
     # -- populations ----------------------------------------------------------------------------------------------
 
@@ -299,12 +300,10 @@ class Estimate:
         return estimate
 
     def _labelled(self, cases: Cases, blank: EstimateReport, job: Job) -> tuple[EstimateReport, Labels]:
-        estimator, budget = self._one_estimator(), self.budgets[0]
-        population = cases.population
-        before = self.labels or job.output / files.TO_LABEL
-        known = no_labels(population)
-        if self.labels is not None or Path(before).exists():
-            known = read_labels(before, population, cases.class_names)
+        estimator = labelling.one_estimator(self.estimators, self.budgets, self.target_width)
+        budget, population = self.budgets[0], cases.population
+        labelling.check_unchanged(blank.populations[0], cases.source, self.labels, job.output)
+        known = labelling.known_labels(cases, self.labels, job.output)
         rng = generator(self.seed, population.name, estimator.name, budget, 0)
         try:
             estimate = estimator.run(population, PartialOracle(known.outcomes), budget, rng)
@@ -321,22 +320,6 @@ class Estimate:
             labelling=assembly.labels_enough(known, estimate, budget),
             example=estimator.name,
         ), known
-
-    def _one_estimator(self) -> Any:
-        if len(self.estimators) > 1:
-            names = ", ".join(each.name for each in self.estimators)
-            raise UserError(
-                f"labelling is done by one estimator, these are several: {names}; adaptive is a good one"
-            )
-        if len(self.budgets) > 1:
-            raise UserError(f"labelling has one budget: give task.budget=N, not {list(self.budgets)}")
-        [estimator] = self.estimators
-        if self.target_width is not None and getattr(estimator, "target_width", None) is None:
-            raise UserError(
-                f"{estimator.name} cannot stop at target_width={self.target_width}: "
-                "take adaptive, lure, srswor or deepest_cs, or leave it out"
-            )
-        return estimator
 
     def _processes(self, total: int) -> int:
         if self.workers is not None:

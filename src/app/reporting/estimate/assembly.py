@@ -59,6 +59,8 @@ class Cases:
     """(N,) true classes, -1 where not known."""
     layers: str = ""
     """Where activation traces were taken, in words."""
+    key: str = ""
+    """Equal as long as nothing changed that a model's variables come from; empty for a table."""
 
     def class_name(self, label: int | None) -> str:
         """A class in words; empty for none."""
@@ -120,6 +122,7 @@ def population_block(cases: Cases) -> PopulationBlock:
         0 if population.neurons is None else population.neurons.shape[1],
         digest_of(population),
         population.notes,
+        cases.key or digest_of(population),
     )
 
 
@@ -159,6 +162,7 @@ def _row(result: Result, others: Sequence[Result], level: float) -> ResultRow:
         unbiased=result.unbiased,
         on_front=not beaten,
         notes=result.notes,
+        rmse_ratio_srs_se=result.rmse_ratio_srs_se,
     )
 
 
@@ -266,6 +270,7 @@ def labels_needed(cases: Cases, labels: Labels, needed: LabelsNeeded, budget: in
             for case, reason in zip(needed.items.tolist(), needed.reasons, strict=True)
         ),
         command,
+        needed.answered,
     )
 
 

@@ -40,7 +40,7 @@ def pareto(report: EstimateReport) -> Figure | None:
     for axes, subject in zip(grid, subjects, strict=True):
         _dots(axes, [row for row in rows if row.subject == subject], numbers)
         axes.set_title(short(subject, 40), loc="left", fontsize=9.5, color=INK)
-    key = "   ".join(f"{place} {name}" for name, place in numbers.items())
+    key = "   ".join(f"{place}\u00a0{name}" for name, place in numbers.items())
     figure.supxlabel(key, fontsize=7.5, color=SOFT, wrap=True)
     return figure
 
@@ -58,7 +58,7 @@ def _dots(axes: Axes, rows: Sequence[ResultRow], numbers: dict[str, int]) -> Non
     ticks = [t for t in (0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5) if low <= t <= high]
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axes.set_xticks([], minor=True)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     axes.set(xlabel="error, random sampling = 1", ylabel="failures found")
     _sober(axes)
 

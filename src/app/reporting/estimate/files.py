@@ -14,17 +14,25 @@ from xml.sax.saxutils import quoteattr
 
 from PIL import Image
 
+from app.errors import UserError
 from app.estimation.labels import Labels
 from app.reporting import html, schema
 from app.reporting.estimate import figures, page
 from app.reporting.estimate.assembly import Cases
-from app.reporting.estimate.report import EstimateReport, ResultRow
+from app.reporting.estimate.report import (
+    EstimateReport,
+    PopulationBlock,
+    ResultRow,
+    read_estimate_report,
+)
 from app.reporting.figures import save_png
 
 TO_LABEL, SHEET = "to_label.csv", "to_label.html"
 STUDIO, STUDIO_CONFIG = "label_studio.json", "label_studio.xml"
-_THUMBNAIL, _LARGE = 112, 512
-"""Longest side in pixels, on pages and in Label Studio."""
+_THUMBNAIL, _SHEET, _LARGE = 112, 224, 512
+"""Longest side in pixels: on the report, on the contact sheet, in Label Studio."""
+_QUALITY = 88
+"""Of JPEG, which reduced pictures become."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +44,21 @@ class Pictures:
     load: Callable[[int], Image.Image]
     """The picture of a case."""
 
-    def png(self, case: int, longest: int | None = None) -> bytes:
-        """A case's picture as a PNG file; reduced if its longest side is longer."""
-        picture = self.load(case)
-        if longest is not None and max(picture.size) > longest:
-            picture = picture.copy()
-            picture.thumbnail((longest, longest))
+    def png(self, case: int) -> bytes:
+        """A case's picture as a PNG file."""
         buffer = io.BytesIO()
-        picture.save(buffer, "PNG")
+        self.load(case).save(buffer, "PNG")
+        return buffer.getvalue()
+
+    def small(self, case: int, longest: int) -> bytes:
+        """A case's picture to look at: as it is if its longest side is no longer, else reduced and a JPEG file."""
+        picture = self.load(case)
+        if max(picture.size) <= longest:
+            return self.png(case)
+        picture = picture.convert("L" if picture.mode in {"1", "L"} else "RGB")
+        picture.thumbnail((longest, longest))
+        buffer = io.BytesIO()
+        picture.save(buffer, "JPEG", quality=_QUALITY)
         return buffer.getvalue()
 
 
@@ -92,7 +107,7 @@ def _of_failures(report: EstimateReport, pictures: Pictures | None) -> dict[int,
     if pictures is None:
         return {}
     shown = [(i, each) for i, each in enumerate(report.failures) if each.subject == pictures.subject]
-    return {i: pictures.png(each.case, _THUMBNAIL) for i, each in shown[: page.MOST_FAILURES]}
+    return {i: pictures.small(each.case, _THUMBNAIL) for i, each in shown[: page.MOST_FAILURES]}
 
 
 def write_results(results: Sequence[ResultRow], path: Path) -> Path:
@@ -130,14 +145,16 @@ def write_to_label(report: EstimateReport, output: Path, cases: Cases, labels: L
 def write_asked(report: EstimateReport, output: Path, cases: Cases, pictures: Pictures | None) -> None:
     """The contact sheet of what is to be labelled, and the same for Label Studio."""
     asked = () if report.labelling is None else report.labelling.asked
-    thumbnails = {} if pictures is None else {e.case: pictures.png(e.case, _THUMBNAIL) for e in asked}
+    thumbnails = (
+        {} if pictures is None else {e.case: pictures.small(e.case, _SHEET) for e in asked[: page.MOST_ASKED]}
+    )
     html.write_page(page.contact_sheet(report, thumbnails), output / SHEET)
     if pictures is None:
         return
     tasks = [
         {
             "data": {
-                "image": html.data_uri(pictures.png(each.case, _LARGE)),
+                "image": html.data_uri(pictures.small(each.case, _LARGE)),
                 "path": each.id,
                 "predicted": each.predicted_class,
                 "why": each.reason,
@@ -152,6 +169,28 @@ def write_asked(report: EstimateReport, output: Path, cases: Cases, pictures: Pi
         f"{choices}\n  </Choices>\n</View>\n"
     )
     schema.write_bytes(view.encode(), output / STUDIO_CONFIG)
+
+
+def asked_before(output: Path) -> PopulationBlock | None:
+    """The population that an earlier round in a folder was about; None if there was none, or none that says."""
+    try:
+        report = read_estimate_report(output / "report.json")
+    except UserError:
+        return None
+    if report.labelling is None or not report.populations or not report.populations[0].key:
+        return None
+    return report.populations[0]
+
+
+def holds_labels(output: Path) -> bool:
+    """Whether somebody has filled in a label in a folder."""
+    try:
+        with (output / TO_LABEL).open(encoding="utf-8-sig", newline="") as file:
+            return any((row.get("label") or "").strip() for row in csv.DictReader(file))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, csv.Error):
+        return True
 
 
 def with_labels(command: str, path: Path) -> str:

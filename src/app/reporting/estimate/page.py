@@ -26,6 +26,8 @@ class SubjectResults:
     worst: float
     """The largest error ratio, to which bars are drawn."""
     drawings: tuple[charts.Curve, ...]
+    sequences: bool = False
+    """Whether always-valid intervals were checked."""
 
 
 def estimate_page(report: EstimateReport, thumbnails: Mapping[int, bytes | str] | None = None) -> str:
@@ -97,7 +99,15 @@ def subject_results(report: EstimateReport) -> tuple[SubjectResults, ...]:
         skipped = tuple(each for each in report.skipped if each.subject == block.name)
         drawings = charts.curves(block.variables)
         found.append(
-            SubjectResults(block.name, block.accuracy, tuple(rows), skipped, max([1.0, *ratios]), drawings)
+            SubjectResults(
+                block.name,
+                block.accuracy,
+                tuple(rows),
+                skipped,
+                max([1.0, *ratios]),
+                drawings,
+                any(text.defined(row.sequence_misses) for row in rows),
+            )
         )
     return tuple(found)
 

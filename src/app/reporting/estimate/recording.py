@@ -9,7 +9,7 @@ from pathlib import Path
 from app.reporting.estimate.report import EstimateReport, ResultRow
 from app.runs import Child, Run
 
-_CURVES = 24
+_CURVES = 18
 """Estimators whose curves over the budget the run shows; pages with many more metrics are slow."""
 _SUBJECTS = 8
 """Populations that a child shows one by one."""
@@ -41,8 +41,17 @@ def record(run: Run, report: EstimateReport, output: Path) -> None:
             rows = _rows(report, name, budget)
             if rows:
                 series.setdefault(f"rmse_ratio_srs/{name}", []).append((budget, _ratio(rows)))
+                estimate = _mean([row.mean for row in rows])
+                series.setdefault(f"estimate/{name}", []).append((budget, estimate))
                 series.setdefault(f"failures/{name}", []).append(
                     (budget, _mean([row.failures_mean for row in rows]))
+                )
+    if len(report.settings.budgets) == 1 and report.results:  # no curve over budgets: one repetition's course
+        first = report.results[0].subject
+        for each in report.estimates:
+            if each.subject == first and each.estimator in names:
+                series[f"estimate/{each.estimator}"] = list(
+                    zip(each.trace.labels, each.trace.values, strict=True)
                 )
     run.log_series(series)
     run.children(_children(report))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,8 @@ class PopulationBlock:
     """Of ids, auxiliary variables and predicted classes."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
+    key: str = ""
+    """Equal as long as nothing changed that the variables come from: the table, or model, data and layers."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ class ResultRow:
     on_front: bool
     """Whether no other estimator is better in both error and failures."""
     notes: tuple[str, ...] = ()
+    rmse_ratio_srs_se: float = math.nan
+    """Monte-Carlo standard error of the ratio; NaN for one repetition."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +232,13 @@ class Labelling:
     """What is needed to go on, in the order to label."""
     next_command: str = ""
     """The command that goes on once these have a label."""
+    answered: int = 0
+    """Labels that the unfinished wave has already."""
+
+    @property
+    def unused(self) -> int:
+        """Labels of cases that were not drawn."""
+        return max(0, self.labels_read - self.spent - self.answered)
 
 
 @dataclass(frozen=True)

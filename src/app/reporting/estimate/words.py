@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from app.reporting.estimate.report import EstimateReport, EstimateRow, ResultRow
+from app.reporting.estimate.report import EstimateReport, EstimateRow, Labelling, ResultRow
 from app.reporting.text import Headline, count, defined, number, percent, percent_interval, plural, short
 
 
@@ -22,12 +22,27 @@ def _of_request(report: EstimateReport) -> Headline:
     stand = report.labelling
     assert stand is not None  # noqa: S101 - narrows the type
     needed = plural(len(stand.asked), "case")
-    are = "is" if stand.spent == 1 else "are"
-    spent = f"{count(stand.spent)} {are} spent" if stand.spent else "none is spent yet"
+    spent = f"{count(stand.spent)} {_are(stand.spent)} spent" if stand.spent else "none is spent yet"
+    wave = len(stand.asked) + stand.answered
+    given = f"{count(stand.answered)} of this wave's {count(wave)} {_are(stand.answered)} given. "
     return Headline(
         f"{needed} need{'s' if len(stand.asked) == 1 else ''} a label to go on.",
-        f"Of the budget of {plural(stand.budget, 'label')}, {spent}. Nothing is estimated from a part of a wave: "
-        "it would be biased.",
+        f"Of the budget of {plural(stand.budget, 'label')}, {spent}. {given if stand.answered else ''}"
+        f"Nothing is estimated from a part of a wave: it would be biased.{_unused(stand)}",
+    )
+
+
+def _are(number_of: int) -> str:
+    return "is" if number_of == 1 else "are"
+
+
+def _unused(stand: Labelling) -> str:
+    """What to say of labels of cases that were not drawn."""
+    if not stand.unused:
+        return ""
+    return (
+        f" {plural(stand.unused, 'further label')} {_are(stand.unused)} of cases that were not drawn and "
+        "cannot be used: another seed, budget or estimator draws others."
     )
 
 
@@ -47,7 +62,9 @@ def _of_estimate(report: EstimateReport) -> Headline:
         if early
         else " The estimate is biased."
     )
-    return Headline(sentence, f"{found}{why}.{bias}")
+    return Headline(
+        sentence, f"{found}{why}.{bias}{'' if report.labelling is None else _unused(report.labelling)}"
+    )
 
 
 def interval_of(row: EstimateRow) -> tuple[float, float] | None:
@@ -67,15 +84,22 @@ def _of_evaluation(report: EstimateReport) -> Headline:
     name = short(report.example, 40)
     if not defined(ratio):
         return Headline(
-            f"{name} was run {where.strip()} with {labels}.", "The truth leaves no error to compare with."
+            f"{name} was run {where.strip()} with {labels}.",
+            "All outcomes are alike: random sampling makes no error to compare with.",
         )
-    worth = f"as precise as {count(int(round(budget / ratio**2, -1)))} labels drawn at random"
+    worth = f"as precise as {plural(_rounded(budget / ratio**2), 'label')} drawn at random"
     sentence = f"With {labels}, {name} errs {number(ratio, 2)} times as much as random sampling{where}."
     meaning = (
-        f"That is about {worth}, and it finds {number(found, 0)} failures where random sampling finds "
+        f"That is about {worth}, and it finds {plural(round(found), 'failure')} where random sampling finds "
         f"{number(by_chance, 0)}. {_flagged(report)}"
     )
     return Headline(sentence, meaning.strip())
+
+
+def _rounded(labels: float) -> int:
+    """A number of labels to two digits, at least 1."""
+    digits = 1 - math.floor(math.log10(labels)) if labels >= 1 else 0
+    return max(1, int(round(labels, min(digits, 0))))
 
 
 def mean_ratio(rows: list[ResultRow]) -> float:
