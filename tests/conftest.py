@@ -84,9 +84,13 @@ class Assay:
 
     def __call__(self, *given: str) -> Ended:
         """Runs in this process, as from the folder."""
+        arguments, place = self.arguments(*given)
+        return self.exactly(*arguments, place=place)
+
+    def exactly(self, *arguments: str, place: Path | None = None) -> Ended:
+        """The same with no argument but these, so that the output lies where it does by default."""
         import app.__main__ as door
 
-        arguments, place = self.arguments(*given)
         before, argv, root = Path.cwd(), sys.argv, logging.getLogger()
         handlers, level = root.handlers[:], root.level
         out, err = io.StringIO(), io.StringIO()
@@ -104,7 +108,7 @@ class Assay:
                 handler.close()
             root.handlers, root.level = handlers, level
             logging.captureWarnings(capture=False)
-        return Ended(code, out.getvalue(), err.getvalue(), place)
+        return Ended(code, out.getvalue(), err.getvalue(), place or self.folder)
 
     def processes(self, place: str, *given: str) -> Ended:
         """Runs in processes of its own to the end, which ends well."""

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
-GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images"}
+GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images", "workplaces"}
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
-DOOR = {"__main__", "config", "launch"}
+DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
+HISTORY = {"tracking", "pages"}
 HYDRA = {"hydra", "omegaconf"}
+ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
+"""Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
 
@@ -84,7 +87,7 @@ def said(found: list[Import]) -> str:
 
 
 def test_every_file_has_a_known_place():
-    known = GROUND | NUMERIC | FLOOR_1 | DOOR | {"tasks", "tracking", "__init__"}
+    known = GROUND | NUMERIC | FLOOR_1 | DOOR | HISTORY | {"tasks", "__init__"}
     places = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in FILES}
     assert places <= known, f"new rooms or files: {sorted(places - known)}; give them a floor here"
     assert {"scoring", "diagnosis", "subjects", "inference", "tasks"} <= places
@@ -98,9 +101,7 @@ def test_numeric_rooms_know_only_the_ground_and_numbers(room):
         if place_of(each) != room:
             continue
         if each.room is not None:
-            allowed = each.room in {room, "records", "errors", "detections"} or (
-                room == "integrity" and each.room == "images"
-            )
+            allowed = each.room in {room, "records", "errors", "detections", *ASKED.get(room, ())}
         else:
             lazily = not each.at_top and each.library in INSIDE_FUNCTIONS
             allowed = not third_party(each) or each.library in libraries or lazily
@@ -112,7 +113,7 @@ def test_numeric_rooms_know_only_the_ground_and_numbers(room):
 @pytest.mark.parametrize("room", sorted(FLOOR_1))
 def test_rooms_of_a_floor_leave_each_other_alone(room):
     neighbours = FLOOR_1 - {room} - ({"mutation"} if room == "inference" else set())
-    above = DOOR | {"tasks", "tracking"}
+    above = DOOR | HISTORY | {"tasks"}
     wrong = [each for each in IMPORTS if place_of(each) == room and each.room in neighbours | above]
     wrong += [each for each in IMPORTS if place_of(each) == room and each.library in HYDRA | {"mlflow"}]
     assert not wrong, said(wrong)
@@ -149,7 +150,7 @@ def test_the_ground_rests_on_nothing():
 
 
 def test_nothing_below_imports_a_task():
-    wrong = [each for each in IMPORTS if each.room == "tasks" and place_of(each) not in {"tasks"}]
+    wrong = [each for each in IMPORTS if each.room == "tasks" and place_of(each) not in {"tasks", "sweep"}]
     assert not wrong, said(wrong)
 
 

@@ -1,9 +1,11 @@
+import getpass
 import json
 import math
 import os
 import socket
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app import lineage, tracking
+from app import lineage, pages, workplaces
 from app.errors import UserError
 from app.tracking import Child, Run, SilentRun, Store
 
@@ -228,6 +230,54 @@ def test_a_resumed_run_has_the_children_of_one_that_was_never_interrupted(store,
         {"accuracy": 0.625, "p_adjusted": 0.5},
         "survived",
     )
+
+
+def test_what_nobody_resumes_any_more_is_cleared_away(store, task):
+    """A day after its run was deleted, or 30 days after anything changed in it."""
+    ages = {"deleted": 2, "just deleted": 0, "waits": 29, "too old": 31, "another store's": 29}
+    places = {}
+    for name, days in ages.items():
+        run = store.start(name, task=task)
+        run.finish("KILLED")
+        run_id = "f" * 32 if name == "another store's" else run.id
+        if "deleted" in name:
+            run.discard()
+        places[name] = workplaces.of(store.folder, run_id)
+        (places[name] / "blocks").mkdir(parents=True)
+        (places[name] / "blocks" / "0.rows").write_text("rows")
+        for path in (places[name] / "blocks" / "0.rows", places[name] / "blocks", places[name]):
+            os.utime(path, (0, time.time() - days * 86_400))
+    busy = store.folder / "work" / ("e" * 32)
+    busy.mkdir()
+    os.utime(busy, (0, 0))
+    (busy / "new").write_text("just now")
+    os.utime(busy, (0, 0))
+    other = store.folder / "work" / "mine"
+    other.mkdir()
+    os.utime(other, (0, 0))
+    store.reap()
+    kept = {name for name, place in places.items() if place.exists()}
+    assert kept == {"just deleted", "waits", "another store's"}
+    assert busy.exists()
+    assert other.exists()
+
+
+def test_a_run_says_who_made_it_and_what_became_of_it(store, task):
+    with pytest.raises(ZeroDivisionError), store.start("fails", task=task) as failed:
+        _ = 1 / 0
+    with pytest.raises(KeyboardInterrupt), store.start("stopped", task=task) as stopped:
+        raise KeyboardInterrupt
+    with store.start("run", task=task) as run:
+        run.describe("All is well.")
+    notes = [store.info(each.id).tags["mlflow.note.content"] for each in (failed, stopped, run)]
+    assert notes == ["Failed: ZeroDivisionError: division by zero", "Interrupted.", "All is well."]
+    tags = store.info(run.id).tags
+    assert tags["mlflow.user"] == getpass.getuser()
+    assert tags["mlflow.source.type"] == "LOCAL"
+    assert tags["mlflow.source.name"]
+    experiment = store.client.get_experiment(run.experiment_id)
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
+    assert "attributes.`Description`" in experiment.tags["mlflow.sharedViewState.assay"]
 
 
 def test_an_update_of_a_child_never_given_is_an_error(store, task):
@@ -486,7 +536,7 @@ def test_a_deleted_experiment_is_said(store, monkeypatch):
         Store(store.uri, experiment="short lived").start("run", task="mutate")
 
 
-def test_links_and_the_command_of_the_pages(store, task):
+def test_links(store, task):
     with store.start("run", task=task) as run:
         pass
     assert run.url == f"http://127.0.0.1:5000/#/experiments/{run.experiment_id}/runs/{run.id}"
@@ -495,28 +545,27 @@ def test_links_and_the_command_of_the_pages(store, task):
         Store("http://server/").ui_link(run)
         == f"http://server/#/experiments/{run.experiment_id}/runs/{run.id}"
     )
-    command = store.ui_command(port=81)
-    assert command[command.index("--backend-store-uri") + 1] == store.uri
-    assert command[-1] == "81"
-    assert store.ui_link() == f"http://127.0.0.1:5000/#/experiments/{run.experiment_id}/runs"
-    with pytest.raises(UserError, match="is a server"):
-        Store("http://server").ui_command()
+    view = "?workflowType=machine_learning&viewStateShareKey=assay"
+    assert store.ui_link() == f"http://127.0.0.1:5000/#/experiments/{run.experiment_id}/runs{view}"
 
 
 def test_the_pages_are_served_in_place_of_the_process(store, monkeypatch, capsys):
     served = []
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
-    monkeypatch.setattr(sys, "argv", ["app.tracking", "--port", "81"])
+    monkeypatch.setattr(sys, "argv", ["app.pages", "--port", "81"])
     monkeypatch.setattr(os, "execve", lambda *call: served.append(call))
-    tracking.main()
+    pages.main()
     ((program, command, environment),) = served
     assert program == sys.executable
-    assert command == store.ui_command(81)
-    assert tracking.UI_ENVIRONMENT.items() <= environment.items()
+    assert command[command.index("--backend-store-uri") + 1] == store.uri
+    assert command[-2:] == ["--port", "81"]
+    assert command == pages.command(store, 81)
+    assert pages.ENVIRONMENT.items() <= environment.items()
     assert capsys.readouterr().out == f"The runs so far: {store.ui_link(port=81)}\n"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://server")
     with pytest.raises(SystemExit, match="2"):
-        tracking.main()
+        pages.main()
+    assert "tracking.uri=http://server is a server: its pages are there" in capsys.readouterr().err
 
 
 def test_a_silent_run_has_the_same_face_and_writes_nothing(tmp_path, monkeypatch):

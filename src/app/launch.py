@@ -16,7 +16,6 @@ from typing import Any, cast
 import hydra.utils
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
-from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
@@ -54,17 +53,32 @@ def execute(config: DictConfig) -> None:
     job = Job(
         output=output,
         config=configuration.plain(config),
-        yaml=_masked(OmegaConf.to_yaml(config, resolve=True)),
+        yaml=masked(OmegaConf.to_yaml(config, resolve=True)),
         digest=configuration.digest(config),
-        command=_masked(shlex.join(["python", "-m", "app", *overrides])),
+        command=shlex.join(command()),
         first=rank == 0,
     )
     _fetch_model(config)  # behind the digest: where a model was put is not what it is
     with _ranks(output):
-        _build(config, "task").run(job)
+        build(config, "task").run(job)
 
 
-def _masked(text: str) -> str:
+def command() -> list[str]:
+    """The words of the command line that repeats this job, without what a sweep adds to those of its jobs."""
+    overrides = [str(each) for each in HydraConfig.get().overrides.task]
+    own = [each for each in overrides if not each.startswith("tracking.parent=")]
+    return [masked(each) for each in ("python", "-m", "app", *_own_choices(), *own)]
+
+
+def _own_choices() -> list[str]:
+    """The option that named the user's folder of choices, if one was given: a command needs it to be repeated."""
+    sources = HydraConfig.get().runtime.config_sources
+    return [
+        word for each in sources if each.provider == "command-line" for word in ("--config-dir", each.path)
+    ]
+
+
+def masked(text: str) -> str:
     """Text without the user and password of an address in it."""
     return re.sub(r"//[^/@\s]+@", "//***@", text)
 
@@ -88,7 +102,12 @@ def _no_idle_plus(overrides: Sequence[str]) -> None:
             raise UserError(f"{override} has no effect: leave out the plus, {key.lstrip('+')}={value}")
 
 
-def _build(config: DictConfig, part: str) -> Any:
+def build(config: DictConfig, part: str) -> Any:
+    """A part of a configuration made into what its `_target_` names.
+
+    Raises:
+        UserError: its constructor refuses what it was given.
+    """
     try:
         return hydra.utils.instantiate(config[part], _convert_="all")
     except InstantiationException as error:
@@ -117,7 +136,7 @@ def _fetch_model(config: DictConfig) -> None:
     """Put a local path in the place of a model's address in MLflow's registry."""
     path = config.model.get("path") if isinstance(config.model, DictConfig) else None
     if isinstance(path, str) and path.startswith(("models:/", "runs:/")):
-        store = _build(config, "tracking")
+        store = build(config, "tracking")
         with read_write(config), open_dict(config):
             config.model.path = str(store.model_path(path))
             if config.model.get("name") is None:
@@ -152,29 +171,3 @@ def _ranks(output: Path) -> Iterator[None]:
                 if value is None:
                     os.environ.pop(name, None)
             signal.signal(signal.SIGINT, signal.default_int_handler)  # Lightning leaves it ignored
-
-
-_sweeps: list[Any] = []
-
-
-def end_sweeps(status: str) -> None:
-    """End what sweeps are open still: Hydra leaves out their end when a job failed."""
-    while _sweeps:
-        _sweeps.pop().finish(status)
-
-
-class SweepRun(Callback):
-    """Files the runs of a multirun under one run of their own."""
-
-    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Open the sweep's run and tell every job of it."""
-        store = _build(config, "tracking")
-        jobs = _masked(shlex.join([str(each) for each in config.hydra.overrides.task]))
-        run = store.start("sweep", task="sweep", kind="sweep", tags={"command": jobs})
-        _sweeps.append(run)
-        with read_write(config), open_dict(config):
-            config.hydra.overrides.hydra.append(f"tracking.parent={run.id}")
-
-    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:  # noqa: ARG002 - Hydra's signature
-        """End the sweep's run."""
-        end_sweeps("FINISHED")

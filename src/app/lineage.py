@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import json
 import os
 import re
 import socket
@@ -20,6 +22,21 @@ Names = Mapping[str, object]
 LONGEST_NAME = 250
 LONGEST_PARAM = 6000
 LONGEST_TAG = 8000
+_COLUMNS = (
+    "attributes.`Description`",
+    "tags.`assay.verdict`",
+    *(
+        f"metrics.`{name}`"
+        for name in ("mutation_score", "obj_ms_mg", "accuracy", "autopsy/autopsy_score", "effect", "kills")
+    ),
+)
+EXPERIMENT = {
+    "mlflow.experimentKind": "custom_model_development",  # else its pages are about language models first
+    "mlflow.sharedViewState.assay": json.dumps({"selectedColumns": _COLUMNS}),
+}
+"""Tags of an experiment, for its pages."""
+VIEW = "?workflowType=machine_learning&viewStateShareKey=assay"
+"""The end of an address at which the table of an experiment's runs tells verdicts."""
 
 
 def spelled(names: Iterable[str]) -> dict[str, str]:
@@ -68,6 +85,18 @@ def process() -> dict[str, str]:
     return {"host": socket.gethostname(), "pid": str(os.getpid()), "process_start": _began(os.getpid()) or ""}
 
 
+def origin() -> dict[str, str]:
+    """Tags that MLflow's pages show in columns of their own: who made a run, with what, from which commit."""
+    program = Path(sys.argv[0])
+    name = program.name if program.name != "__main__.py" else f"python -m {program.parent.name}"
+    found = {"mlflow.source.name": name, "mlflow.source.type": "LOCAL"}
+    with suppress(OSError, KeyError, ImportError):  # nobody by that number
+        found["mlflow.user"] = getpass.getuser()
+    if commit := _commit():
+        found["mlflow.source.git.commit"] = commit
+    return found
+
+
 def is_gone(owned: Mapping[str, str]) -> bool:
     """Whether the process that a run's tags name has ended; of a process on another host nobody knows: False.
 
@@ -109,12 +138,17 @@ def one_process(folder: Path) -> Iterator[None]:
 
 def code_version() -> str:
     """The version of the package, with the commit where it runs from a checkout."""
+    commit = _commit()
+    return f"{__version__}+{commit[:12]}" if commit else __version__
+
+
+def _commit() -> str:
+    """The commit of the checkout; empty where it runs from elsewhere."""
     git = Path(__file__).parents[2] / ".git"
     with suppress(OSError):
         head = (git / "HEAD").read_text().strip()
-        commit = (git / head[5:]).read_text() if head.startswith("ref: ") else head
-        return f"{__version__}+{commit[:12]}"
-    return __version__
+        return (git / head[5:]).read_text().strip() if head.startswith("ref: ") else head
+    return ""
 
 
 def one_line(message: object) -> str:

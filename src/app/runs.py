@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from app.lineage import Names
+from app.lineage import Names, local_folder, one_line
 
 if TYPE_CHECKING:
     from app.tracking import Store
@@ -29,6 +29,8 @@ PARENT_TAG = "mlflow.parentRunId"
 """What nests runs in MLflow's pages."""
 TABLES_TAG = "mlflow.loggedArtifacts"
 """What tells MLflow's pages which files are tables."""
+NOTE_TAG = "mlflow.note.content"
+"""What MLflow's pages show as a run's description."""
 DONE = frozenset({"FINISHED", "FAILED"})
 """How a child ends that is wholly written; KILLED ones are half written, and written anew on resume."""
 
@@ -72,6 +74,23 @@ class RunInfo:
     """The last value of each."""
     folder: Path | None
     """Where its artifacts are; None if that is not a folder of this machine."""
+
+    @classmethod
+    def read(cls, run: Any) -> Self:
+        """What MLflow's run says."""
+        info, data = run.info, run.data
+        return cls(
+            id=info.run_id,
+            experiment_id=info.experiment_id,
+            name=info.run_name,
+            status=info.status,
+            start=datetime.fromtimestamp(info.start_time / 1000, UTC),
+            end=datetime.fromtimestamp(info.end_time / 1000, UTC) if info.end_time else None,
+            tags=dict(data.tags),
+            params=dict(data.params),
+            metrics=dict(data.metrics),
+            folder=local_folder(info.artifact_uri),
+        )
 
     @property
     def kind(self) -> str:
@@ -129,6 +148,10 @@ class Run:
     def set_tags(self, tags: Names) -> None:
         """Sets tags; a name without a dot is meant below `assay.`."""
         self._log(self.id, tags=tags)
+
+    def describe(self, text: str) -> None:
+        """Sets what MLflow's pages show of it in words, in place of what was there."""
+        self.set_tags({NOTE_TAG: text})
 
     def log_input(self, name: str, digest: str, source: str, context: str = "test") -> None:
         """Adds a data set that the run read; MLflow keeps the first 36 characters of the digest."""
@@ -204,7 +227,12 @@ class Run:
             self.finish()
             return
         try:
-            self.finish("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+            stopped = isinstance(error, KeyboardInterrupt)
+            with suppress(Exception):
+                self.describe(
+                    "Interrupted." if stopped else f"Failed: {type(error).__name__}: {one_line(error)}"
+                )
+            self.finish("KILLED" if stopped else "FAILED")
         except Exception as second:
             if second is not error:
                 error.add_note(f"Ending run {self.id} failed too: {second}")

@@ -8,7 +8,6 @@ The only module that knows MLflow, through its client alone; MLflow is imported 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -25,15 +24,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from app import lineage
+from app import lineage, workplaces
 from app.errors import UserError
 from app.lineage import Names, one_line
 from app.runs import DONE, PARENT_TAG, Child, Run, RunInfo, Series, SilentRun
 
-__all__ = ["UI_ENVIRONMENT", "Child", "Run", "RunInfo", "SilentRun", "Store"]
-
-UI_ENVIRONMENT = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-"""What `Store.ui_command` wants in its environment: no request to the outside, two processes and not ten."""
+__all__ = ["Child", "Run", "RunInfo", "SilentRun", "Store"]
 
 _QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -88,6 +84,11 @@ class Store:
         return one_line(self.uri)
 
     @property
+    def is_server(self) -> bool:
+        """Whether it is a server, with pages of its own."""
+        return self._kind.startswith("http")
+
+    @property
     def client(self) -> Any:
         """MLflow's client; the first use opens the store, makes what is missing and calls `reap`."""
         if self._client is None:
@@ -112,7 +113,7 @@ class Store:
         client = _mlflow().MlflowClient(self.uri, registry_uri=self.uri)
         found = client.get_experiment_by_name(self.experiment)
         if found is None:
-            place = None if self._kind.startswith("http") else (self.folder / "artifacts").as_uri()
+            place = None if self.is_server else (self.folder / "artifacts").as_uri()
             with suppress(_mlflow().MlflowException):  # on a server another process may be faster
                 client.create_experiment(self.experiment, artifact_location=place)
             found = client.get_experiment_by_name(self.experiment)
@@ -120,6 +121,9 @@ class Store:
             name = f"tracking.experiment={self.experiment}"
             raise UserError(f"{name} was deleted from {self.address} or cannot be made: take another name")
         self._experiment_id = found.experiment_id
+        for key in lineage.EXPERIMENT.keys() - found.tags.keys():
+            with suppress(_mlflow().MlflowException):  # there too
+                client.set_experiment_tag(found.experiment_id, key, lineage.EXPERIMENT[key])
         return client
 
     def _lock(self) -> AbstractContextManager[None]:
@@ -149,7 +153,8 @@ class Store:
         if self.parent:
             above = self.info(self.parent)
             nesting, kind = {PARENT_TAG: above.id}, "part" if above.kind == "parent" else kind
-        own = {"task": task, "kind": kind, "code_version": lineage.code_version(), **lineage.process()}
+        own = {"task": task, "kind": kind, "code_version": lineage.code_version()}
+        own |= lineage.process() | lineage.origin()
         run = Run(self, self.create(name, {**(tags or {}), **own, **nesting}))
         try:
             run.log_params(params or {})
@@ -180,7 +185,10 @@ class Store:
         return run
 
     def reap(self) -> list[str]:
-        """Marks KILLED what says RUNNING while its process, on this host, is gone; returns the ids of the runs."""
+        """Marks KILLED what says RUNNING while its process, on this host, is gone; returns the ids of the runs.
+
+        What runs keep that never ended well is removed once nobody can want it any more.
+        """
         query = f"attributes.status = 'RUNNING' and tags.`assay.host` = {socket.gethostname()!r}"
         gone = [run for run in self._search(query) if lineage.is_gone(run.tags)]
         for run in gone:
@@ -188,13 +196,22 @@ class Store:
                 if child.kind == "child" and child.status == "RUNNING":
                     self.end(child.id, "KILLED")
             self.end(run.id, "KILLED")
+        workplaces.clear(self.folder, self._is_over)
         return [run.id for run in gone]
+
+    def _is_over(self, run_id: str) -> bool | None:
+        """Whether a run was deleted; None if this store does not know it."""
+        try:
+            info = self.client.get_run(run_id).info
+        except _mlflow().MlflowException:
+            return None
+        return bool(info.lifecycle_stage == "deleted")
 
     def create(self, name: str, tags: Names, at: str = "", start: datetime | None = None) -> RunInfo:
         """A new RUNNING run with nothing but tags, at an experiment's id."""
         client = self.client
         where, since = at or self._experiment_id, lineage.milliseconds(start or datetime.now(UTC))
-        return _info(client.create_run(where, since, lineage.tags(tags), name))
+        return RunInfo.read(client.create_run(where, since, lineage.tags(tags), name))
 
     def write(
         self,
@@ -224,6 +241,10 @@ class Store:
         tag = entities.InputTag("mlflow.data.context", context)
         self.client.log_inputs(run_id, [entities.DatasetInput(dataset, [tag])])
 
+    def rename(self, run_id: str, name: str) -> None:
+        """Lists a run under another name."""
+        self.client.update_run(run_id, name=name[: lineage.LONGEST_NAME])
+
     def end(self, run_id: str, status: str, end: datetime | None = None) -> None:
         """Ends a run, now if not told when."""
         self.client.set_terminated(run_id, status, lineage.milliseconds(end or datetime.now(UTC)))
@@ -232,7 +253,7 @@ class Store:
         """The run of this id."""
         client = self.client
         try:
-            return _info(client.get_run(run_id))
+            return RunInfo.read(client.get_run(run_id))
         except _mlflow().MlflowException as error:
             raise UserError(f"run {run_id} cannot be read from {self.address}: {one_line(error)}") from error
 
@@ -279,7 +300,7 @@ class Store:
         token: str | None = ""
         while token is not None and len(found) < limit:
             page = client.search_runs(where, query, 1, min(limit, 1000), order, token)  # 1: not the deleted
-            found += map(_info, page)
+            found += map(RunInfo.read, page)
             token = page.token or None
         return found[:limit]
 
@@ -352,18 +373,11 @@ class Store:
             raise UserError(f"model {uri} cannot be read from {self.address}: {one_line(error)}") from error
 
     def ui_link(self, run: Run | RunInfo | None = None, port: int = 5000) -> str:
-        """The page of a run, or the list of all: on the server, or where `ui_command` serves."""
-        base = self.uri.rstrip("/") if self._kind.startswith("http") else f"http://127.0.0.1:{port}"
+        """The page of a run, or the list of all: on the server, or where `app.pages` serves."""
+        base = self.uri.rstrip("/") if self.is_server else f"http://127.0.0.1:{port}"
         if run is None:
-            return self.client and f"{base}/#/experiments/{self._experiment_id}/runs"
+            return self.client and f"{base}/#/experiments/{self._experiment_id}/runs{lineage.VIEW}"
         return f"{base}/#/experiments/{run.experiment_id}/runs/{run.id}"
-
-    def ui_command(self, port: int = 5000) -> list[str]:
-        """The command that serves MLflow's pages of this store, with `UI_ENVIRONMENT`."""
-        if self._kind.startswith("http"):
-            raise UserError(f"tracking.uri={self.address} is a server: its pages are there")
-        place = ["--backend-store-uri", self.uri, "--artifacts-destination", str(self.folder / "artifacts")]
-        return [sys.executable, "-m", "mlflow", "server", *place, "--workers", "1", "--port", str(port)]
 
 
 def _mlflow() -> ModuleType:
@@ -371,38 +385,3 @@ def _mlflow() -> ModuleType:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     return import_module("mlflow")
-
-
-def _info(run: Any) -> RunInfo:
-    """What MLflow's run says."""
-    info, data = run.info, run.data
-    return RunInfo(
-        id=info.run_id,
-        experiment_id=info.experiment_id,
-        name=info.run_name,
-        status=info.status,
-        start=datetime.fromtimestamp(info.start_time / 1000, UTC),
-        end=datetime.fromtimestamp(info.end_time / 1000, UTC) if info.end_time else None,
-        tags=dict(data.tags),
-        params=dict(data.params),
-        metrics=dict(data.metrics),
-        folder=lineage.local_folder(info.artifact_uri),
-    )
-
-
-def main() -> None:
-    """Serves MLflow's pages of the store in MLFLOW_TRACKING_URI or mlruns/: `python -m app.tracking --port 5000`."""
-    parser = argparse.ArgumentParser("app.tracking", description="Serve MLflow's pages of the runs so far.")
-    parser.add_argument("--port", type=int, default=5000)
-    port = parser.parse_args().port
-    try:
-        store = Store()
-        command = store.ui_command(port)
-        print(f"The runs so far: {store.ui_link(port=port)}", flush=True)
-    except UserError as error:
-        parser.error(str(error))
-    os.execve(command[0], command, {**os.environ, **UI_ENVIRONMENT})  # noqa: S606  (no shell is meant)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.reporting import mutate as m
-from app.reporting.curves import Curve, Point, curves
+from app.reporting.curves import Curve, Point, curves, over_rate
 
 Builder = Callable[..., m.MutateReport]
 
@@ -48,3 +48,23 @@ def test_what_makes_no_curve_is_left_out(make_report: Builder) -> None:
     same_rate = replace(alone, effect=0.9)
     assert curves([alone, no_effect, no_rate, other_kind, same_rate]) == ()
     assert curves([]) == ()
+
+
+def test_scores_over_the_rate_by_hand(make_report: Builder) -> None:
+    def at(rate: float, verdict: str, effect: float | None, **more: Any) -> m.MutantResult:
+        return stochastic(make_report, params={"rate": rate}, verdict=verdict, effect=effect, **more)
+
+    mutants = [
+        at(0.5, "killed", 0.3, target="drop1"),
+        at(0.5, "survived", 0.1, target="drop2"),
+        at(0.05, "killed_weak", 0.01),
+        at(0.05, "invalid", None),
+        at(0.1, "equivalent", 0.0),  # does not count
+        at(0.1, "killed", 0.2, operator="once"),  # no curve of one rate
+        at(0.2, "killed", 0.2, kind="weight"),
+    ]
+    assert over_rate(mutants) == {
+        "mutation_score_over_rate/mc_dropout": [(5, 0.0), (50, 0.5)],
+        "accuracy_drop_over_rate/mc_dropout": [(5, 0.01), (50, 0.2)],
+    }
+    assert over_rate([]) == {}

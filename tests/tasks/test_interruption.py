@@ -95,6 +95,21 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(assay, many_batches, un
     assert (resumed.code, resumed.numbers()) == (0, undisturbed)
 
 
+def test_ctrl_c_in_a_task_that_keeps_nothing_says_so(assay, monkeypatch):
+    from app.tasks.estimate import Estimate
+
+    (assay.folder / "few.csv").write_text("id,confidence,outcome\na,0.1,1\nb,0.9,0\n")
+    monkeypatch.setattr(Estimate, "_gathered", lambda *_: signal.raise_signal(signal.SIGINT))
+    known = {run.info.run_id for run in assay.runs()}
+    ended = assay("task=estimate", "population=few.csv", "estimators=[srswor]", "task.budget=1")
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err == "interrupted; estimate keeps nothing half done: run the same command again\n"
+    [run] = [each for each in assay.runs() if each.info.run_id not in known]
+    assert run.info.status == "KILLED"
+    assert run.data.tags["mlflow.note.content"].startswith("Interrupted; estimate keeps nothing")
+    assert not (assay.folder / "mlruns" / "work" / run.info.run_id).exists()
+
+
 def test_one_run_is_not_resumed_twice_at_once(assay, many_batches):
     """A run whose process lives is left alone."""
     sleeper = subprocess.Popen(["sleep", "60"])

@@ -7,12 +7,13 @@ import math
 import pytest
 from torch import nn
 
+from app.inference.detection.blocks import DetectionStore
 from app.subjects.detection.detector import detector
 from app.subjects.detection.scenes import scenes
 from app.subjects.detection.subject import DetectorSubject
 from app.subjects.fashion import CLASS_NAMES
 from app.tasks.mutate_detector import rows_of, stems
-from tests.tasks.test_ranks import RANKS, assert_equal_within
+from tests.tasks.test_ranks import RANKS, assert_equal_within, begun_run
 
 SMALL = [
     "+experiment=uamt_scenes",
@@ -82,8 +83,11 @@ def test_the_naive_engine_gives_the_same_scores(assay, first):
     assert_equal_within(ours["summary"], theirs["summary"])
 
 
-def test_two_processes_see_every_image_once(assay, first):
-    ended = assay.processes("out/ranks", *SMALL, *RANKS)
+def test_two_processes_go_on_with_what_one_has_begun(assay, first, monkeypatch):
+    run_id = begun_run(assay, monkeypatch, DetectionStore, *SMALL)
+    ended = assay.processes("out/ranks", *SMALL, *RANKS, f"resume={run_id}")
+    assert (ended.report()["run"]["id"], ended.report()["run"]["resumed"]) == (run_id, True)
+    assert len(assay.children(run_id)) == 6
     ours, theirs = first.numbers(), ended.numbers()
     for name in ("mutants", "summary", "by_operator", "trend", "counts", "top_images"):
         assert_equal_within(ours[name], theirs[name], name)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+import signal
 
 import pytest
+
+from app.inference.blocks import BlockStore
 
 RANKS = ["trainer=ddp_cpu", "trainer.devices=2"]
 
@@ -30,13 +34,33 @@ def alone(assay, small):
     return {seed: assay(*small, f"seed={seed}").numbers() for seed in (1, 2)}
 
 
-def test_two_processes_give_the_same_report(assay, small, alone):
+def begun_run(assay, monkeypatch, store: type, *given: str) -> str:
+    """The id of a run that one process has begun: Ctrl-C came when its first batch was stored."""
+    write = store.write
+
+    def interrupted(blocks, block):
+        write(blocks, block)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "write", interrupted)
+        ended = assay(*given)
+    assert ended.code == 130
+    match = re.fullmatch(r"interrupted; what was done is kept: go on with resume=([0-9a-f]{32})\n", ended.err)
+    assert match, ended.err
+    assert assay.client.get_run(match[1]).info.status == "KILLED"
+    assert len(list(assay.folder.glob(f"mlruns/work/{match[1]}/blocks/*"))) == 1
+    return match[1]
+
+
+def test_two_processes_go_on_with_what_one_has_begun(assay, small, alone, monkeypatch):
     before = len(assay.runs())
-    ended = assay.processes("out/two", *small, "seed=1", *RANKS)
+    run_id = begun_run(assay, monkeypatch, BlockStore, *small, "seed=1")
+    ended = assay.processes("out/two", *small, "seed=1", *RANKS, f"resume={run_id}")
     assert ended.out.count("Report: ") == 1
     assert_equal_within(ended.numbers(), alone[1])
     assert len(assay.runs()) == before + 1 + 7  # one parent and its children, nothing from the second process
-    run_id = ended.report()["run"]["id"]
+    assert (ended.report()["run"]["id"], ended.report()["run"]["resumed"]) == (run_id, True)
     assert assay.client.get_run(run_id).info.status == "FINISHED"
     assert {child.info.status for child in assay.children(run_id)} == {"FINISHED"}
 

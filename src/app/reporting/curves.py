@@ -10,6 +10,8 @@ from app.reporting.text import defined, parameters
 
 RATE = "rate"
 """The parameter along the curve."""
+JUDGED = frozenset({"killed", "killed_weak", "survived"})
+"""Verdicts that count in a mutation score."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,28 @@ def curves(mutants: Iterable[MutantResult]) -> tuple[Curve, ...]:
         for name, points in groups.items()
         if len(points) > 1
     )
+
+
+def over_rate(mutants: Iterable[MutantResult]) -> dict[str, list[tuple[int, float]]]:
+    """Mutation score and mean accuracy drop of each stochastic operator by rate, for a history's charts.
+
+    Steps are rates in per cent; operators that were tried at one rate only have no curve.
+    """
+    groups: dict[str, dict[int, list[MutantResult]]] = {}
+    for x in mutants:
+        rate = _rate(x)
+        if x.kind == "stochastic" and rate is not None and x.verdict in JUDGED:
+            groups.setdefault(x.operator, {}).setdefault(round(100 * rate), []).append(x)
+    found: dict[str, list[tuple[int, float]]] = {}
+    for operator, by_rate in groups.items():
+        for step, rows in sorted(by_rate.items()) if len(by_rate) > 1 else ():
+            killed = sum(x.verdict == "killed" for x in rows) / len(rows)
+            drops = [x.effect for x in rows if x.effect is not None and defined(x.effect)]
+            found.setdefault(f"mutation_score_over_rate/{operator}", []).append((step, killed))
+            if drops:
+                mean = sum(drops) / len(drops)
+                found.setdefault(f"accuracy_drop_over_rate/{operator}", []).append((step, mean))
+    return found
 
 
 def _rate(mutant: MutantResult) -> float | None:

@@ -86,7 +86,7 @@ class DetectEval:
             )
             self._write(job, report)
             _record(run, report, job)
-        print("\n".join(words.closing_lines(report, str(job.output / "report.html"), run.url)))
+        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _known(self) -> Subject:
         """The detector is known by what it found, the data by what is there."""

@@ -74,10 +74,7 @@ def mutate(
     if not operators:
         raise UserError("no operators were chosen: give operators=[NAME,...]")
     for name, operator in operators.items():
-        if not isinstance(operator, Operator):
-            raise UserError(
-                f"operators.{name} must have a _target_ that makes an operator, not {type(operator).__name__}"
-            )
+        _check_operator(name, operator)
     shared: dict[str, Any] = {
         "trainer": trainer,
         "store": store,
@@ -124,3 +121,17 @@ def _made(name: str, value: object, kind: type[Made]) -> Made:
     raise UserError(
         f"{name} must have a _target_ that makes one {kind.__module__}.{kind.__name__}, not {made}"
     )
+
+
+def _check_operator(name: str, operator: object) -> None:
+    """Refuse what cannot plan mutants: not an operator, or one of the user's that lacks a part."""
+    made = type(operator).__name__
+    if not isinstance(operator, Operator):
+        raise UserError(f"operators.{name} must have a _target_ that makes an operator, not {made}")
+    for attribute in ("name", "kind"):
+        if not isinstance(getattr(operator, attribute, None), str):
+            raise UserError(
+                f'operators.{name}: class {made} has no {attribute}: write {attribute} = "..." in it'
+            )
+    if not hasattr(operator, "count"):
+        raise UserError(f"operators.{name}: {made}.__init__ must call super().__init__(count)")

@@ -18,12 +18,13 @@ from app.diagnosis.signals import signals
 from app.inference import campaign
 from app.inference.blocks import BlockStore
 from app.inference.campaign import Examined, GroupOutcomes
+from app.inference.outcomes import scores_of
 from app.job import Job
 from app.mutation import plan as planning
 from app.mutation import saliency
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
-from app.reporting import figures, html, mutate_page, schema, tables, text
+from app.reporting import curves, figures, html, mutate_page, schema, tables, text
 from app.reporting.assemble import Campaign, Measured, mutate_report
 from app.reporting.mutate import MutateReport, Settings
 from app.runs import Child, Run
@@ -121,7 +122,7 @@ class MutateClassifier:
             _record(run, report, self._write(job, report, result))
         shutil.rmtree(folder, ignore_errors=True)
         lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
-        job.say([*(f"Note: {note}." for note in report.subject.notes), *lines])
+        runs.tell(job, run, [*(f"Note: {note}." for note in report.subject.notes), *lines])
 
     def _examine(self) -> Examined:
         model, data = self.subject.model, self.subject.dataset
@@ -140,7 +141,9 @@ class MutateClassifier:
             (examined.classifier.to_batch(batch), labels[list(place)])
             for place, batch in zip(places, images, strict=True)
         )
-        return saliency.measure(examined.classifier.module, batches, examined.classifier.output)
+        return saliency.measure(
+            examined.classifier.module, batches, examined.classifier.output, scores_of=scores_of
+        )
 
     def _groups(
         self, plan: planning.Plan, examined: Examined, blocks: BlockStore, job: Job
@@ -290,6 +293,7 @@ def _record(run: Run, report: MutateReport, written: Sequence[Path]) -> None:
         }
     )
     run.log_metrics({f"operator/{each.operator}": each.mutation_score for each in report.by_operator})
+    run.log_series(curves.over_rate(report.mutants))
     for name in ("effect", "p_adjusted", "kills"):
         values = [(step, getattr(mutant, name)) for step, mutant in enumerate(report.mutants)]
         run.log_series({f"mutant/{name}": values})

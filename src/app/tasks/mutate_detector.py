@@ -25,7 +25,7 @@ from app.mutation.operator import Operator
 from app.mutation.targets import Targets
 from app.reporting import html, schema
 from app.reporting.figures import save_png
-from app.reporting.uamt import figures, page, tables, words
+from app.reporting.uamt import curves, figures, page, tables, words
 from app.reporting.uamt.assembly import Scored, uamt_report
 from app.reporting.uamt.report import UamtReport
 from app.runs import Child, Run
@@ -126,7 +126,7 @@ class MutateDetector:
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
         shutil.rmtree(folder, ignore_errors=True)
-        print("\n".join(words.closing_lines(report, str(job.output / "report.html"), run.url)))
+        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _saved(self, plan: planning.Plan, place: Path) -> SavedDetections:
         names = self.subject.model.name, self.subject.dataset.name
@@ -269,6 +269,7 @@ def _moved(place: Path, output: Path) -> list[Path]:
 def _record(run: Run, report: UamtReport, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in a child for each mutant, as files."""
     run.log_metrics(tables.summary_metrics(report))
+    run.log_series(curves.over_rate(report.mutants))
     for name, values in tables.series(report).items():
         run.log_series({f"mutant/{name}": list(enumerate(values))})
     run.update_children({mutant.key: (tables.mutant_metrics(mutant), {}) for mutant in report.mutants})

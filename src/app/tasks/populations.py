@@ -22,6 +22,7 @@ from app.job import Job
 from app.reporting.estimate.assembly import Cases, digest_of
 from app.reporting.schema import write_bytes
 from app.runs import Run
+from app.tasks import ranks
 from app.tracking import Store
 
 STORED, ABOUT = "population.npz", "population.json"
@@ -132,7 +133,7 @@ def live(probing: Probing, store: Store, run: Run, folder: Path, job: Job) -> Ca
         UserError: the model cannot be run on the data, or a layer that is asked for is not there.
     """
     stored, notes = _read_back(probing, store) if job.first else (None, ())
-    if stored is None:
+    if not ranks.told(stored is not None):
         stored = _computed(probing, folder, job)
     if stored is None:
         return None

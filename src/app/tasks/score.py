@@ -16,7 +16,7 @@ from app.job import Job
 from app.reporting import html, schema
 from app.reporting.figures import save_png
 from app.reporting.lineage import Subject
-from app.reporting.uamt import figures, page, tables, words
+from app.reporting.uamt import curves, figures, page, tables, words
 from app.reporting.uamt.assembly import Scored, uamt_report
 from app.reporting.uamt.report import UamtReport
 from app.runs import Child, Run
@@ -100,7 +100,7 @@ class Score:
         """Score every source, then write report, tables and figures, all or none, and file them."""
         started = datetime.now().astimezone()
         known, predictions = self._known()
-        with runs.opened(self.store, "score", job, subject=known, resumable=False) as run:
+        with runs.opened(self.store, "score", job, subject=known) as run:
             found = self._score()
             scored = [
                 Scored(source.model, each.scores, each.repetitions, each.semantics)
@@ -118,7 +118,7 @@ class Score:
             )
             written = self._write(job.output, report, found)
             _record(run, report, written)
-        print("\n".join(words.closing_lines(report, str(job.output / "report.html"), run.url)))
+        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _listed(self, what: str | Sequence[str], key: str) -> tuple[str, ...]:
         """The stems that a file or a list names."""
@@ -203,6 +203,7 @@ def _notes(scored: Sequence[Scored]) -> tuple[str, ...]:
 def _record(run: Run, report: UamtReport, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in a child for each mutant, as files."""
     run.log_metrics(tables.summary_metrics(report))
+    run.log_series(curves.over_rate(report.mutants))
     for name, values in tables.series(report).items():
         run.log_series({f"mutant/{name}": list(enumerate(values))})
     several = len({mutant.model for mutant in report.mutants}) > 1

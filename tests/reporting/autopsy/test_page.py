@@ -119,6 +119,21 @@ def test_more_classes_than_fit_show_those_with_errors(many, monkeypatch):
     assert min(errors[names.index(name)] for name in grid.names) >= np.sort(errors)[-10]
 
 
+def test_a_hundred_classes_are_no_wider_than_a_page(many):
+    grid = drawing.grid(many)
+    assert len(grid.names) == 100
+    assert drawing.LEAST_CELL < grid.cell < drawing.MOST_CELL
+    assert grid.side <= drawing.GRID_ROOM + 1
+    assert grid.font < grid.cell
+
+
+def test_doubtful_labels_come_behind_the_suspects(report):
+    noise = report.label_noise
+    listed = [*noise.suspects, *noise.doubtful]
+    assert noise.doubtful
+    assert set(page.cases_to_show(report)) >= {each.case for each in listed[: page.OF_SUSPECTS]}
+
+
 def test_the_words_fit_every_cause(report):
     for each in report.findings:
         assert words.title(each)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from app.reporting.uamt.curves import SCORES, grids, largest, panels, tint, value_of
+from app.reporting.uamt.curves import SCORES, grids, largest, over_rate, panels, tint, value_of
 from app.scoring.intervals import wilson
 
 
@@ -17,6 +17,16 @@ def test_every_panel_has_a_curve_for_each_operator_and_block_with_two_rates(whol
         (0.3, pytest.approx(1 / 6)),
         (0.5, pytest.approx(5 / 6)),
     ]
+
+
+def test_charts_of_a_history_have_the_same_points_by_rate_in_per_cent(whole):
+    found = over_rate(whole.mutants)
+    assert [step for step, _ in found["obj_ms_miss_over_rate/mc_dropout, net"]] == [10, 30, 50]
+    assert found["ms_iou_over_rate/mc_dropblock, block 1, net"] == [
+        (10, panels(whole.mutants)[2].curves[1].points[0].value)
+    ]
+    assert len(found) == 4 * 3
+    assert over_rate(()) == {}
 
 
 def test_undefined_scores_are_not_drawn(whole):

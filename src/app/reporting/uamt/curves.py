@@ -28,6 +28,8 @@ SCORES = (
     Score("img_kills.mg", "Img-MS: images that notice"),
 )
 """The four panels."""
+CHARTED = 4
+"""Curves of each that a history keeps: it draws a chart for each."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,16 @@ def panels(mutants: Sequence[MutantScore]) -> tuple[Panel, ...]:
         for score in SCORES
         if groups
     )
+
+
+def over_rate(mutants: Sequence[MutantScore]) -> dict[str, list[tuple[int, float]]]:
+    """The same curves for a history's charts, of the first operators and blocks; steps are rates in per cent."""
+    found = {}
+    for panel in panels(mutants):
+        score = panel.score.name.replace(".", "_")
+        for curve in panel.curves[:CHARTED]:
+            found[f"{score}_over_rate/{curve.name}"] = [(round(100 * p.rate), p.value) for p in curve.points]
+    return found
 
 
 def grids(mutants: Sequence[MutantScore]) -> tuple[tuple[str, tuple[Grid, ...]], ...]:
