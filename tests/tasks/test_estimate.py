@@ -19,7 +19,7 @@ from app.tasks.estimate import Estimate
 
 DEEPEST = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "deepest"
 FEW = ["task=estimate", "model=fashion_cnn", "dataset=fashion", "dataset.max_samples=120", "task.budget=30"]
-TRAIN = ["task.train={_target_:app.subjects.fashion.fashion,split:train,max_samples:200}"]
+TRAIN = ["dataset@task.train=fashion", "task.train.split=train", "task.train.max_samples=200"]
 EVERY = [
     "task=estimate",
     "population=tables",
