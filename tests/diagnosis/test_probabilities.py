@@ -55,7 +55,7 @@ def test_sigmoid_rows_are_taken_if_called_logits():
 def test_rows_that_do_not_sum_to_1_are_named():
     bad = GOOD.copy()
     bad[1] = [0.6, 0.3]
-    with pytest.raises(UserError, match=r"row 1 .*do not sum to 1 \(the first: 0\.9\)"):
+    with pytest.raises(UserError, match=r"row 1 .*does not sum to 1 \(the first: 0\.9\)"):
         check(bad, LABELS, NAMES)
 
 
@@ -93,9 +93,10 @@ def test_a_bad_row_is_named_as_given_even_after_a_drop():
     ("rows", "labels", "names", "words"),
     [
         (GOOD, LABELS[:2], NAMES, "2 labels for 3 rows"),
-        (GOOD, [1, 0, 2], NAMES, r"row 2 have a label outside 0\.\.1 \(the first is 2\)"),
-        (GOOD, [-1, 0, 0], NAMES, r"row 0 have a label outside 0\.\.1"),
-        (GOOD, [0.5, 0, 1], NAMES, "whole numbers"),
+        (GOOD, [1, 0, 2], NAMES, r"row 2 has a label outside 0\.\.1 \(the first is 2\)"),
+        (GOOD, [-1, 0, 0], NAMES, r"row 0 has a label outside 0\.\.1"),
+        (GOOD, [1, 0.5, 1], NAMES, r"whole numbers in 0\.\.1, not 0\.5 \(row 1\)"),
+        (100 * GOOD, LABELS, NAMES, "sum to 100, as per cents do"),
         (GOOD, ["a", "b", "c"], NAMES, "whole numbers"),
         (GOOD, np.eye(3), NAMES, r"\(N,\) array"),
         (GOOD, LABELS, ["a"], "1 class names for 2 columns"),

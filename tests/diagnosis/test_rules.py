@@ -86,6 +86,27 @@ def test_an_overconfident_model_is_not_label_noise():
     assert list(label_noise.find(found, tuple(names(6)))) == []
 
 
+def test_a_model_that_contradicts_most_labels_says_nothing_of_them():
+    rng = np.random.default_rng(5)
+    rows, labels, _ = sound_model(rng, 2000, 6, sharp=9)
+    found = label_noise.label_noise(rows, (labels + rng.integers(1, 6, 2000)) % 6, rng)
+    assert found.share > 0.5
+    assert not found.noisy
+
+
+def test_what_else_is_contradicted_is_listed_behind_the_suspects():
+    rng = np.random.default_rng(6)
+    rows, labels, _ = sound_model(rng, 900, 5, sharp=6)
+    found = label_noise.label_noise(rows, labels, rng)
+    wrong = np.flatnonzero(rows.argmax(axis=1) != labels)
+    suspects, doubtful = ([each.case for each in part] for part in (found.suspects, found.doubtful))
+    assert not set(suspects) & set(doubtful)
+    assert set(doubtful) <= set(wrong.tolist())
+    assert len(suspects) + len(doubtful) == min(100, len({*suspects, *wrong.tolist()}))
+    behind = [each.label_probability - each.suggested_probability for each in found.doubtful]
+    assert behind == sorted(behind)
+
+
 def test_the_confident_joint_by_hand():
     # Mean own probability: class 0 (.9 + .8 + .1) / 3 = .6, class 1 (.7 + .5) / 2 = .6.
     rows = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7], [0.5, 0.5]])

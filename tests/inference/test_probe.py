@@ -122,3 +122,13 @@ def test_a_layer_without_a_row_a_case_is_refused(trainer, tmp_path):
     found = examine(Mixing().eval(), to_batch, Pictures(4), "logits")
     with pytest.raises(UserError, match=r"task\.layer: flat does not hold one row a test case"):
         probe(found.classifier, Pictures(4), trainer, tmp_path / "e", layers=Layers(("flat",), inputs=False))
+
+
+@pytest.mark.parametrize("precision", ["half", "double"])
+def test_weights_of_another_precision_are_named(precision):
+    module = getattr(Net().eval(), precision)()
+    kind = {"half": "float16", "double": "float64"}[precision]
+    with pytest.raises(
+        UserError, match=f"the model's weights are {kind}, but images come as float32: .*float"
+    ):
+        examine(module, to_batch, Pictures(3), "auto")

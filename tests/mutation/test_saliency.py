@@ -41,6 +41,21 @@ def test_probabilities_give_the_same_as_logits(net, images):
         assert from_probs.layers[f"0.{name}"].product == pytest.approx(layer.product, rel=1e-3)
 
 
+def test_scores_in_a_mapping_give_the_same(net, images):
+    class Wrapped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            return {"logits": self.net(x), "aux": None}
+
+    expected = measure(net, [(images, LABELS)])
+    found = measure(Wrapped(), [(images, LABELS)], scores_of=lambda given: given["logits"])
+    for name, layer in expected.layers.items():
+        assert found.layers[f"net.{name}"].product == pytest.approx(layer.product, rel=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_torchscript_and_exported_programs_give_the_same(net, exported, images):

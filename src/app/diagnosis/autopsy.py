@@ -28,7 +28,7 @@ from app.diagnosis.headline import ClassResult, Measured, headline, per_class
 from app.diagnosis.health import Health, health
 from app.diagnosis.hidden_slices import Slice
 from app.diagnosis.hypotheses import Evidence
-from app.diagnosis.label_noise import LabelNoise, label_noise
+from app.diagnosis.label_noise import LabelNoise, Suspect, label_noise
 from app.diagnosis.metrics import Interval, Matrix
 from app.diagnosis.probabilities import Probabilities
 from app.diagnosis.score import PROFILES, AutopsyScore, autopsy_score
@@ -188,9 +188,8 @@ def diagnose(
         examples=_numbered(hard_examples(rows, true), given),
         label_noise=replace(
             evidence.noise,
-            suspects=tuple(
-                replace(each, case=int(given.cases[each.case])) for each in evidence.noise.suspects
-            ),
+            suspects=_numbered_suspects(evidence.noise.suspects, given),
+            doubtful=_numbered_suspects(evidence.noise.doubtful, given),
         ),
         class_order=evidence.order,
         slices=tuple(replace(each, cases=_original(each.cases, given)) for each in space.slices)
@@ -239,6 +238,10 @@ def _confused(matrix: Matrix) -> tuple[Confused, ...]:
 def _original(cases: Sequence[int], given: Probabilities) -> tuple[int, ...]:
     """Test cases as numbered in the given arrays."""
     return tuple(given.cases[list(cases)].tolist())
+
+
+def _numbered_suspects(suspects: tuple[Suspect, ...], given: Probabilities) -> tuple[Suspect, ...]:
+    return tuple(replace(each, case=int(given.cases[each.case])) for each in suspects)
 
 
 def _numbered(examples: HardExamples, given: Probabilities) -> HardExamples:

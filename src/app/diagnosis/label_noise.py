@@ -15,8 +15,12 @@ from app.diagnosis.temperature import LIMITS, SMALLEST
 
 NOTABLE = 0.02
 """A share of wrong labels up to this is no finding; the suspects are listed all the same."""
+MOST = 0.5
+"""A larger share is no finding: a model that disagrees with most labels is wrong itself."""
 CRITICAL = 9.0
 """Twice the log-likelihood ratio that a share above `NOTABLE` must win by: 3 standard errors."""
+LISTED = 100
+"""Suspects and doubtful labels together, at most; of suspects there may be more."""
 MOST_NUMBERS = 1_000_000
 """The noise model is fitted on so many probabilities at most."""
 
@@ -49,11 +53,14 @@ class LabelNoise:
     """(K, K): the confident joint, labels in rows and confident classes in columns."""
     suspects: tuple[Suspect, ...]
     """Cases off the diagonal of the confident joint, most suspicious first."""
+    doubtful: tuple[Suspect, ...] = ()
+    """Other cases in which the model contradicts the label, in the same order: a model that is nearly always right
+    and sure has few suspects, though most of what it gets wrong deserves a look."""
 
     @property
     def noisy(self) -> bool:
-        """Whether more labels are wrong than `NOTABLE`, beyond chance."""
-        return self.share > NOTABLE and self.surplus >= CRITICAL and bool(self.suspects)
+        """Whether more labels are wrong than `NOTABLE`, beyond chance, but not more than `MOST`."""
+        return NOTABLE < self.share <= MOST and self.surplus >= CRITICAL and bool(self.suspects)
 
 
 def label_noise(rows: NDArray[np.float64], labels: NDArray[np.int64], rng: np.random.Generator) -> LabelNoise:
@@ -71,7 +78,7 @@ def label_noise(rows: NDArray[np.float64], labels: NDArray[np.int64], rng: np.ra
     """
     joint, suspects = confident_joint(rows, labels)
     share, surplus = _fit(rows, labels, rng)
-    return LabelNoise(share, surplus, joint, suspects)
+    return LabelNoise(share, surplus, joint, suspects, contradicted(rows, labels, suspects))
 
 
 def confident_joint(
@@ -98,6 +105,28 @@ def confident_joint(
         for case in ordered.tolist()
     )
     return joint.reshape(classes, classes).astype(np.int64), suspects
+
+
+def contradicted(
+    rows: NDArray[np.float64], labels: NDArray[np.int64], suspects: tuple[Suspect, ...]
+) -> tuple[Suspect, ...]:
+    """Wrong predictions that are no suspects, by how far the label's probability is behind; up to `LISTED` in all.
+
+    Args:
+        rows: (N, K) probabilities.
+        labels: (N,) true classes.
+        suspects: what the confident joint names.
+    """
+    own, best = scoring_rules.own(rows, labels), rows.argmax(axis=1)
+    rest = best != labels
+    rest[[suspect.case for suspect in suspects]] = False
+    cases = np.flatnonzero(rest)
+    behind = own[cases] - rows[cases, best[cases]]
+    first = cases[np.argsort(behind, kind="stable")][: max(0, LISTED - len(suspects))]
+    return tuple(
+        Suspect(case, int(labels[case]), int(best[case]), float(own[case]), float(rows[case, best[case]]))
+        for case in first.tolist()
+    )
 
 
 def find(noise: LabelNoise, class_names: tuple[str, ...]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,8 +68,8 @@ def check(
     finite = np.asarray(np.isfinite(rows).all(axis=1))
     if not finite.all() and on_invalid == "error":
         raise UserError(
-            f"{_some(~finite)} of the probabilities hold NaN or infinity; only finite numbers are allowed "
-            "(on_invalid=drop leaves such rows out and lists them)"
+            f"{_some(~finite)} of the probabilities {_verb(~finite, 'hold')} NaN or infinity; only finite numbers "
+            "are allowed (on_invalid=drop leaves such rows out and lists them)"
         )
     cases = np.flatnonzero(finite)
     if not cases.size:
@@ -119,11 +120,11 @@ def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
         given.dtype.kind == "f" and bool((np.isfinite(given) & (given == np.floor(given))).all())
     )
     if not whole:
-        raise UserError(f"labels must be whole numbers in 0..{shape[1] - 1}, not {given.dtype} with others")
+        raise UserError(f"labels must be whole numbers in 0..{shape[1] - 1}, not {_not_whole(given)}")
     outside = (given < 0) | (given >= shape[1])
     if outside.any():
         raise UserError(
-            f"{_some(outside)} have a label outside 0..{shape[1] - 1} (the first is "
+            f"{_some(outside)} {_verb(outside, 'have')} a label outside 0..{shape[1] - 1} (the first is "
             f"{given[outside][0]}): with {shape[1]} columns only these classes are allowed"
         )
     return given.astype(np.int64)
@@ -136,6 +137,12 @@ def _normalised(
     inside = np.asarray(((rows >= -1e-6) & (rows <= 1 + 1e-6)).all(axis=1))
     sums = rows.sum(axis=1)
     fine = inside & (np.abs(sums - 1) <= tolerance)
+    if (
+        output != "logits"
+        and bool((rows >= 0).all())
+        and (np.abs(sums - 100) <= 100 * tolerance).mean() > 0.5
+    ):
+        raise UserError("the rows sum to 100, as per cents do: divide them by 100")
     if output == "logits" or (output == "auto" and not inside.all() and fine.mean() < 0.5):
         softmax: NDArray[np.float64] = special.softmax(rows, axis=1)
         return softmax, "logits"
@@ -147,14 +154,16 @@ def _normalised(
     if inside.all() and fine.mean() < 0.5:
         raise UserError(
             f"the rows are in [0, 1] and sum to {sums.min():.3g}..{sums.max():.3g}: this looks like the output "
-            "of a multi-label (sigmoid) model, which has no one right class; rows that sum to 1, or "
-            "output=logits, are allowed"
+            "of a multi-label (sigmoid) model, which has no one right class; rows that sum to 1, or logits "
+            "(task.output=logits), are allowed"
         )
     if inside[first]:
-        raise UserError(f"{_some(bad)} of the probabilities do not sum to 1 (the first: {sums[first]:.4g})")
+        raise UserError(
+            f"{_some(bad)} of the probabilities {_verb(bad, 'do')} not sum to 1 (the first: {sums[first]:.4g})"
+        )
     raise UserError(
-        f"{_some(bad)} of the probabilities hold numbers outside [0, 1]; for unnormalised scores say "
-        "output=logits"
+        f"{_some(bad)} of the probabilities {_verb(bad, 'hold')} numbers outside [0, 1]; for logits say "
+        "task.output=logits"
     )
 
 
@@ -165,3 +174,17 @@ def _some(bad: NDArray[np.bool_]) -> str:
     if len(rows) > SHOWN:
         return f"{len(rows)} rows ({shown}, ...)"
     return f"row {shown}" if len(rows) == 1 else f"rows {shown}"
+
+
+def _verb(bad: NDArray[np.bool_], many: str) -> str:
+    """The verb that follows `_some`."""
+    one = {"have": "has", "do": "does"}.get(many, many + "s")
+    return one if np.count_nonzero(bad) == 1 else many
+
+
+def _not_whole(labels: NDArray[Any]) -> str:
+    """What is wrong with labels that are no whole numbers, in words."""
+    if labels.dtype.kind != "f":
+        return f"{labels.dtype}"
+    row = int(np.argmax(~(np.isfinite(labels) & (labels == np.floor(labels)))))
+    return f"{labels[row]} (row {row})"

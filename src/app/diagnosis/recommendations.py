@@ -82,7 +82,7 @@ def _class_confusion(found: Finding) -> tuple[str, ...]:
     a, b = found.affected
     numbers = found.evidence
     return (
-        f"Look at the {numbers['confused']:.0f} test cases of {a} predicted as {b}: they are "
+        f"Look at the {_count(numbers['confused'], 'test case')} of {a} predicted as {b}: they are "
         f"{_share(numbers['share_of_errors'])} of the errors on {a} and {_share(numbers['rate'])} of its cases.",
         f"Add training images of {a} that resemble {b}, and check the labels of both in the training data.",
         f"If {b} has far more training images than {a}, weight the loss of {a} up.",
@@ -108,7 +108,7 @@ def _underconfidence(found: Finding) -> tuple[str, ...]:
 
 def _label_noise(found: Finding) -> tuple[str, ...]:
     return (
-        f"Look at the {found.evidence['suspects']:.0f} listed suspects, first ones first: about "
+        f"Look at the {_count(found.evidence['suspects'], 'listed suspect')}, first ones first: about "
         f"{_share(found.evidence['share'])} of the labels seem wrong, most of them of {_list(found.affected)}.",
         "Correct them and run again; accuracy is measured too low by about as much.",
         "If the training labels came from the same source, check them too.",
@@ -129,17 +129,18 @@ def _data_quality(found: Finding) -> tuple[str, ...]:
     advice = []
     if numbers["unreadable"]:
         advice.append(
-            f"Replace the {numbers['unreadable']:.0f} images that cannot be read: {_list(found.affected)}."
+            f"Replace the {_count(numbers['unreadable'], 'image')} that cannot be read: {_list(found.affected)}."
         )
     if numbers["extra_duplicates"]:
         advice.append(
-            f"Remove {numbers['extra_duplicates']:.0f} exact copies: they count the same case several times."
+            f"Remove {_count(numbers['extra_duplicates'], 'exact copy', 'exact copies')}: the same case counts "
+            "several times."
         )
     if numbers["near_empty"]:
-        advice.append(f"Look at the {numbers['near_empty']:.0f} images of nearly one grey.")
+        advice.append(f"Look at the {_count(numbers['near_empty'], 'image')} of nearly one grey.")
     if numbers["low_resolution"]:
         advice.append(
-            f"Replace the {numbers['low_resolution']:.0f} small images, or show that small ones occur in use."
+            f"Replace the {_count(numbers['low_resolution'], 'small image')}, or show that small ones occur in use."
         )
     return tuple(advice)
 
@@ -164,6 +165,10 @@ def _hidden_slice(found: Finding) -> tuple[str, ...]:
 
 def _points(gap: float) -> str:
     return f"{100 * gap:.1f} points"
+
+
+def _count(value: float, one: str, many: str | None = None) -> str:
+    return f"{value:.0f} {one if round(value) == 1 else many or one + 's'}"
 
 
 def _share(rate: float) -> str:

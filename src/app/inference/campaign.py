@@ -18,7 +18,7 @@ from app.errors import UserError
 from app.inference.bank import Classifier, MutantBank
 from app.inference.batches import Batches, Images
 from app.inference.blocks import Block, BlockStore
-from app.inference.outcomes import OutputType, resolve_output, scores_of
+from app.inference.outcomes import OutputType, refused, resolve_output, scores_of
 from app.inference.replay import Replay
 from app.mutation.mutant import Mutant
 from app.records import Predictions
@@ -110,11 +110,7 @@ def examine(
         except UserError:
             raise
         except Exception as error:
-            line = " ".join(str(error).split())[:200]
-            raise UserError(
-                f"the model cannot run on preprocessed images of shape {tuple(batch.shape[1:])}: {line}; "
-                "check model.preprocess"
-            ) from error
+            raise refused(module, batch, error) from error
     if scores.shape[0] != batch.shape[0]:
         raise UserError(
             f"the model gives {scores.shape[0]} rows for {batch.shape[0]} images; one each is needed"

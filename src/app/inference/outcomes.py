@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from app.errors import UserError
 
@@ -50,6 +50,28 @@ def scores_of(output: Any) -> Tensor:
         )
         raise UserError(f"the model must give class scores of shape (images, classes), not {shown}")
     return value.float()
+
+
+def refused(module: nn.Module, batch: Tensor, error: Exception) -> UserError:
+    """One line about a model that does not run on a batch of preprocessed images.
+
+    Args:
+        module: the model.
+        batch: (B, C, H, W) what it was given.
+        error: what it raised.
+    """
+    given = next((each.dtype for each in module.parameters() if each.is_floating_point()), batch.dtype)
+    if given != batch.dtype:
+        kind, wanted = (str(each).removeprefix("torch.") for each in (given, batch.dtype))
+        return UserError(
+            f"the model's weights are {kind}, but images come as {wanted}: give it as {wanted} "
+            "(module.float() where it is built or saved)"
+        )
+    line = " ".join(str(error).split())[:200] or type(error).__name__
+    return UserError(
+        f"the model cannot run on preprocessed images of shape {tuple(batch.shape[1:])}: {line}; "
+        "check model.preprocess"
+    )
 
 
 def resolve_output(scores: Tensor, output: OutputType) -> ResolvedOutput:

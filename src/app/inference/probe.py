@@ -24,7 +24,7 @@ from app.errors import UserError
 from app.inference.bank import Classifier
 from app.inference.batches import Batch, Batches, Images
 from app.inference.layers import Layers, find_layers
-from app.inference.outcomes import OutputType, ResolvedOutput, resolve_output, scores_of
+from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output, scores_of
 
 NOWHERE = Layers((), inputs=False)
 """No layer."""
@@ -84,11 +84,7 @@ def examine(
         except UserError:
             raise
         except Exception as error:
-            line = " ".join(str(error).split())[:200] or type(error).__name__
-            raise UserError(
-                f"the model cannot run on preprocessed images of shape {tuple(batch.shape[1:])}: {line}; "
-                "check model.preprocess"
-            ) from error
+            raise refused(module, batch, error) from error
     if scores.shape[0] != batch.shape[0]:
         raise UserError(
             f"the model gives {scores.shape[0]} rows for {batch.shape[0]} images; one each is needed"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -67,6 +67,7 @@ def measure(
     *,
     samples: int = 256,
     temperature: float = 2.0,
+    scores_of: Callable[[Any], Tensor] = lambda given: given,
 ) -> Saliency:
     """Saliency of a classifier's weighted layers under cross-entropy.
 
@@ -78,6 +79,7 @@ def measure(
         output: whether the model gives logits or probabilities.
         samples: stop after this many; the first ones count.
         temperature: of drawing by it, above 0.
+        scores_of: (B, K) from what the model gives back, where that is a mapping or a tuple.
 
     Raises:
         ValueError: no sample, or a bad number of samples or temperature.
@@ -98,7 +100,7 @@ def measure(
         with torch.enable_grad():
             for inputs, labels in batches:
                 taken = slice(0, samples - seen)
-                loss = _loss(module(inputs[taken]), labels[taken], output)
+                loss = _loss(scores_of(module(inputs[taken])), labels[taken], output)
                 gradients = torch.autograd.grad(loss, weights, allow_unused=True)
                 for total, gradient in zip(totals, gradients, strict=True):
                     if gradient is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from app import images
 from app.errors import UserError
-from app.subjects.dataset import ImageDataset, Source
+from app.subjects.dataset import Excluded, ImageDataset, Source
 from app.subjects.fashion import CLASS_NAMES, PREPROCESS, FashionCNN
 from app.subjects.model import Model, assemble
 
@@ -61,6 +63,29 @@ def thinned(
     members = np.flatnonzero(inside)
     kept = np.random.default_rng(seed).choice(members, round(keep * members.size), replace=False)
     return data.subset(np.sort(np.concatenate([np.flatnonzero(~inside), kept])), name)
+
+
+def damaged(data: ImageDataset, share: float = 0.05, seed: int = 0, name: str = "damaged") -> ImageDataset:
+    """The same data, the files of a share of which broke off halfway: corrupt files.
+
+    Each of these pictures is packed as PNG, loses the second half of its bytes, and is given to the decoder that
+    reads folders; what it cannot read is left out and listed.
+
+    Args:
+        data: sound data.
+        share: of the test cases that are damaged, 0 to 1.
+        seed: of which.
+        name: of the new data.
+
+    Raises:
+        UserError: a share outside 0 to 1.
+    """
+    _share("share", share)
+    chosen = np.random.default_rng(seed).choice(len(data), round(share * len(data)), replace=False)
+    lost = {case: reason for case in np.sort(chosen).tolist() if (reason := _broken_off(data.load(case)))}
+    kept = data.subset(np.setdiff1d(np.arange(len(data)), list(lost)), name)
+    excluded = tuple(Excluded(data.paths[case], reason) for case, reason in lost.items())
+    return replace(kept, excluded=kept.excluded + excluded)
 
 
 def leaky(
@@ -185,6 +210,18 @@ class _Both:
         if rest < 0:
             return self.first.load(int(self.first_rows[row]))
         return self.second.load(int(self.second_rows[rest]))
+
+
+def _broken_off(image: Image.Image) -> str:
+    """Why half of a picture's file cannot be read; empty if it can."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    content = buffer.getvalue()
+    try:
+        images.decode(content[: len(content) // 2])
+    except images.Unreadable as reason:
+        return str(reason)
+    return ""
 
 
 def _share(name: str, value: float) -> None:

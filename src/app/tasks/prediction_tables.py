@@ -144,7 +144,8 @@ def _numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> NDArr
     if unknown:
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         raise UserError(
-            f"{where} has labels that are no class, the first is {unknown[0]!r}; allowed: {shown}"
+            f"{where} has labels that are no class, the first is {unknown[0]!r}; allowed: {shown} "
+            "(task.class_names gives the names in training order)"
         )
     return np.array([place[word] for word in words], dtype=np.int64)
 
@@ -192,7 +193,10 @@ def _read(path: Path, key: str) -> _Columns:
         try:
             return _Columns(path, np.load(path, allow_pickle=False))
         except (ValueError, OSError, EOFError) as error:
-            raise UserError(f"{key}={path} cannot be read as an array: {_line(error)}") from None
+            reason = _line(error)
+            if "allow_pickle" in reason:
+                reason = "it holds pickled Python objects, which are not loaded; save numbers or text"
+            raise UserError(f"{key}={path} cannot be read as an array: {reason}") from None
     if ending not in {".csv", ".parquet"}:
         raise UserError(f"{key}={path} must end in {ENDINGS}")
     import pandas as pd  # noqa: PLC0415 - slow to import, and only needed for tables
@@ -205,6 +209,8 @@ def _read(path: Path, key: str) -> _Columns:
 
 
 def _columns(frame: pd.DataFrame, path: Path, key: str) -> _Columns:
+    if not len(frame):
+        raise UserError(f"{key}={path} has no rows")
     by_name = {str(name).strip().lower(): name for name in frame.columns}
     label = next((by_name[name] for name in LABEL_COLUMNS if name in by_name), None)
     named = next((by_name[name] for name in NAME_COLUMNS if name in by_name), None)
@@ -219,7 +225,10 @@ def _columns(frame: pd.DataFrame, path: Path, key: str) -> _Columns:
             if frame[name].dtype.kind not in "fiu":
                 bad = frame[name][[not _is_number(each) for each in frame[name]]]
                 shown = f"{bad.iloc[0]!r} in row {bad.index[0]}" if len(bad) else f"{frame[name].dtype}"
-                raise UserError(f"{key}={path}: column {name!r} holds {shown}, which is no number")
+                raise UserError(
+                    f"{key}={path}: column {name!r} holds {shown}, which is no number: "
+                    "beside labels and names there may only be one column a class"
+                )
         values = values.astype(np.float64)
     return _Columns(
         path=path,

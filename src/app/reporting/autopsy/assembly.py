@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.diagnosis import causes as diagnosed
-from app.diagnosis import metrics
+from app.diagnosis import label_noise, metrics
 from app.diagnosis.autopsy import Autopsy
 from app.diagnosis.calibration import CONFIDENT
 from app.diagnosis.headline import Measured
@@ -135,17 +135,8 @@ def autopsy_report(material: Material, run: Run, subject: Subject, settings: Set
         label_noise=LabelNoise(
             share=found.label_noise.share,
             noisy=found.label_noise.noisy,
-            suspects=tuple(
-                Suspect(
-                    case=each.case,
-                    path=material.paths[each.case],
-                    label=names[each.label],
-                    suggested=names[each.suggested],
-                    label_probability=each.label_probability,
-                    suggested_probability=each.suggested_probability,
-                )
-                for each in found.label_noise.suspects
-            ),
+            suspects=_suspects(found.label_noise.suspects, names, material.paths),
+            doubtful=_suspects(found.label_noise.doubtful, names, material.paths),
         ),
         class_order=ClassOrder(
             mismatch=found.class_order.mismatch,
@@ -294,3 +285,19 @@ def _ends(measured: Measured) -> Interval:
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def _suspects(
+    found: Sequence[label_noise.Suspect], names: Sequence[str], paths: Sequence[str]
+) -> tuple[Suspect, ...]:
+    return tuple(
+        Suspect(
+            case=each.case,
+            path=paths[each.case],
+            label=names[each.label],
+            suggested=names[each.suggested],
+            label_probability=each.label_probability,
+            suggested_probability=each.suggested_probability,
+        )
+        for each in found
+    )

@@ -16,8 +16,10 @@ SIDE, MARGIN = 320.0, 46.0
 """Side of the reliability diagram's square, and the room left of and below it for its axes."""
 MOST_CLASSES = 120
 """Rows and columns of a confusion grid; of more classes those with the most errors are shown."""
-CELL, LABEL_ROOM = 12.0, 130.0
-"""Side of a cell of a large grid, and room for the names of the classes."""
+LABEL_ROOM, GRID_ROOM = 112.0, 952.0
+"""Room for the names of the classes beside a large grid, and for names and grid together: a page's width."""
+LEAST_CELL, MOST_CELL = 7.0, 14.0
+"""Side of a cell of a large grid."""
 NUMBERED = 16
 """Up to so many classes the cells hold their numbers."""
 WIDE, HIGH = 760.0, 430.0
@@ -136,9 +138,20 @@ class Grid:
         return table
 
     @property
+    def cell(self) -> float:
+        """Side of a cell; the grid is no wider than a page if it can be helped."""
+        room = (GRID_ROOM - LABEL_ROOM) / max(len(self.names), 1)
+        return round(min(MOST_CELL, max(LEAST_CELL, room)), 1)
+
+    @property
+    def font(self) -> float:
+        """Size of the names beside the cells."""
+        return round(min(9.5, 0.92 * self.cell), 1)
+
+    @property
     def side(self) -> float:
         """Side of the whole drawing."""
-        return LABEL_ROOM + CELL * len(self.names)
+        return round(LABEL_ROOM + self.cell * len(self.names), 1)
 
 
 def grid(report: AutopsyReport) -> Grid:

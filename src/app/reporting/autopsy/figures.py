@@ -64,7 +64,7 @@ def confusion(report: AutopsyReport) -> Figure:
     for cell in grid.cells:
         shades[cell.row, cell.column] = cell.step / 10
     axes.imshow(np.ma.masked_invalid(shades), cmap=SCALE, vmin=0, vmax=1)
-    font = float(np.clip(320 / max(size, 1), 3.5, 8.0))
+    font = float(np.clip(520 / max(size, 1), 4.5, 8.0))
     if size <= NUMBERED:
         for cell in grid.cells:
             ink = "white" if cell.step in {0, 10} else INK

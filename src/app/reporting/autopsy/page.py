@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from app.reporting import html, text
 from app.reporting.autopsy import drawing, words
-from app.reporting.autopsy.report import (
-    AutopsyReport,
-    Finding,
-)
+from app.reporting.autopsy.parts import Suspect
+from app.reporting.autopsy.report import AutopsyReport, Finding
+from app.reporting.autopsy.words import gravest_first
 
 PICTURE_BYTES = 2_400_000
 """All pictures of a page together, as they stand in it."""
@@ -112,7 +111,7 @@ def autopsy_page(
         bars=drawing.bars(report.calibration.bins),
         square=(drawing.SIDE, drawing.MARGIN),
         grid=drawing.grid(report),
-        cell=(drawing.CELL, drawing.LABEL_ROOM),
+        label_room=drawing.LABEL_ROOM,
         scatter=drawing.scatter(report),
         canvas=(drawing.WIDE, drawing.HIGH),
         shown=given,
@@ -124,7 +123,7 @@ def autopsy_page(
             for each, column in zip(report.per_class, report.class_order.columns, strict=False)
             if each.name != column
         ],
-        suspects=OF_SUSPECTS,
+        suspects=_suspects(report),
     )
 
 
@@ -137,13 +136,8 @@ def _uses(report: AutopsyReport) -> Counter[int]:
     """How often the page shows each test case, in the order of importance."""
     wanted = [case for each in gravest_first(report)[:FINDINGS] for case in each.cases[:OF_FINDING]]
     wanted += [each.case for each in report.hard_examples]
-    wanted += [each.case for each in report.label_noise.suspects[:OF_SUSPECTS]]
+    wanted += [each.case for each in _suspects(report)]
     return Counter(wanted)
-
-
-def gravest_first(report: AutopsyReport) -> list[Finding]:
-    """The findings by what is at stake, the most confident first among equals."""
-    return sorted(report.findings, key=lambda each: words.SEVERITIES.index(each.severity))
 
 
 def view(report: AutopsyReport, finding: Finding) -> FindingView:
@@ -216,6 +210,11 @@ def _bars(report: AutopsyReport, finding: Finding) -> list[BarLine]:
 
 def _rate(name: str, fraction: float, *, bad: bool = False) -> BarLine:
     return BarLine(name, fraction, text.percent(fraction, 1), bad)
+
+
+def _suspects(report: AutopsyReport) -> list[Suspect]:
+    """Labels to look at, the confident contradictions first."""
+    return [*report.label_noise.suspects, *report.label_noise.doubtful][:OF_SUSPECTS]
 
 
 class _Budget:

@@ -61,6 +61,8 @@ class LabelNoise:
     """Whether that is more than the model's own doubt and chance explain."""
     suspects: tuple[Suspect, ...]
     """Most suspicious first."""
+    doubtful: tuple[Suspect, ...] = ()
+    """Other labels that the model contradicts with less confidence, in the same order; up to 100 with the suspects."""
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,11 @@ def _number(value: float, kind: str) -> str:
     return number(value, 3) if abs(value) < 10 else number(value, 1)
 
 
+def gravest_first(report: AutopsyReport) -> list[Finding]:
+    """The findings by what is at stake, the most confident first among equals."""
+    return sorted(report.findings, key=lambda each: SEVERITIES.index(each.severity))
+
+
 def closing_lines(report: AutopsyReport, page: str, link: str | None = None) -> list[str]:
     """The lines a command ends with: verdict, findings, where the page lies, where the run can be seen."""
     head, score = headline(report), report.summary.autopsy_score
@@ -220,10 +225,10 @@ def closing_lines(report: AutopsyReport, page: str, link: str | None = None) -> 
         lines.append(f"Autopsy score {number(score, 1)} of 100 (profile {report.settings.profile}).")
     lines += [
         f"- {title(each)} ({each.severity}, confidence {number(each.confidence)})"
-        for each in report.findings[:8]
+        for each in gravest_first(report)[:8]
     ]
     if len(report.findings) > 8:
-        lines.append(f"- and {len(report.findings) - 8} more")
+        lines.append(f"and {len(report.findings) - 8} more")
     if not report.findings:
         lines.append(head.meaning)
     lines.append(f"Report: {page}")
