@@ -150,6 +150,8 @@ class Store:
                 part: a whole run of its task, but no answer to what the latest run was.
         """
         nesting = {}
+        _ = self.client
+        workplaces.clear(self.folder, self._kept)
         if self.parent:
             above = self.info(self.parent)
             nesting, kind = {PARENT_TAG: above.id}, "part" if above.kind == "parent" else kind
@@ -185,10 +187,7 @@ class Store:
         return run
 
     def reap(self) -> list[str]:
-        """Marks KILLED what says RUNNING while its process, on this host, is gone; returns the ids of the runs.
-
-        What runs keep that never ended well is removed once nobody can want it any more.
-        """
+        """Marks KILLED what says RUNNING while its process, on this host, is gone; returns the ids of the runs."""
         query = f"attributes.status = 'RUNNING' and tags.`assay.host` = {socket.gethostname()!r}"
         gone = [run for run in self._search(query) if lineage.is_gone(run.tags)]
         for run in gone:
@@ -196,16 +195,17 @@ class Store:
                 if child.kind == "child" and child.status == "RUNNING":
                     self.end(child.id, "KILLED")
             self.end(run.id, "KILLED")
-        workplaces.clear(self.folder, self._is_over)
         return [run.id for run in gone]
 
-    def _is_over(self, run_id: str) -> bool | None:
-        """Whether a run was deleted; None if this store does not know it."""
+    def _kept(self, run_id: str) -> float:
+        """For how many days a run's workplace is kept: for ever if it is running or this store does not know it."""
         try:
             info = self.client.get_run(run_id).info
         except _mlflow().MlflowException:
-            return None
-        return bool(info.lifecycle_stage == "deleted")
+            return math.inf
+        if info.lifecycle_stage == "deleted":
+            return 1.0
+        return math.inf if info.status == "RUNNING" else workplaces.DAYS
 
     def create(self, name: str, tags: Names, at: str = "", start: datetime | None = None) -> RunInfo:
         """A new RUNNING run with nothing but tags, at an experiment's id."""
@@ -263,13 +263,11 @@ class Store:
         subject: str | None = None,
         *,
         experiment: str | None = None,
-        since: datetime | None = None,
         until: datetime | None = None,
         status: str | None = "FINISHED",
-        newest_first: bool = True,
         limit: int = sys.maxsize,
     ) -> list[RunInfo]:
-        """The parent runs that meet every condition given; `experiment` is by default the store's own.
+        """The parent runs that meet every condition given, the newest first; `experiment` is by default the store's.
 
         With a task, the parts of larger runs count too; without one, neither they do nor what only reads runs.
         """
@@ -277,14 +275,19 @@ class Store:
         if found is None:
             there = ", ".join(sorted(each.name for each in self.client.search_experiments()))
             raise UserError(f"experiment {experiment} is not in {self.address}; allowed: {there}")
-        wanted = {"assay.task": task, "assay.subject": subject}
-        query = [f"tags.`{name}` = {value!r}" for name, value in wanted.items() if value is not None]
+        told = subject is not None and not re.search(
+            r"['\"\\]", subject
+        )  # MLflow's queries cannot hold these
+        query = [f"tags.`assay.task` = {task!r}"] if task else []
+        query += [f"tags.`assay.subject` = '{subject}'"] if told else []
         query += [f"tags.`assay.kind` LIKE {'pa%' if task else 'parent'!r}"]  # a parent or a part
         query += [] if task else [f"tags.`assay.task` != {reader!r}" for reader in READERS]
         query += [f"attributes.status = {status!r}"] if status else []
-        query += [f"attributes.start_time >= {lineage.milliseconds(since)}"] if since else []
         query += [f"attributes.start_time <= {lineage.milliseconds(until)}"] if until else []
-        return self._search(" and ".join(query), found.experiment_id, newest_first, limit)
+        if subject is None or told:
+            return self._search(" and ".join(query), found.experiment_id, limit=limit)
+        runs = self._search(" and ".join(query), found.experiment_id)
+        return [each for each in runs if each.subject == subject][:limit]
 
     def children_of(self, run_id: str) -> list[RunInfo]:
         """The runs filed under a run, oldest first."""
@@ -304,28 +307,13 @@ class Store:
             token = page.token or None
         return found[:limit]
 
-    def resolve(self, name: str, task: str | None = None, subject: str | None = None) -> str:
-        """The id of the run that a user means.
-
-        Args:
-            name: an id, the beginning of one, `latest` (the newest finished parent run that is no comparison or
-                history), or `previous` (the newest before it of the same task and subject).
-            task: the latest of this task.
-            subject: the latest about this subject.
-        """
-        if name in {"latest", "previous"}:
-            found = self.parents(task, subject, limit=1)
-            if found and name == "previous":
-                found = self.parents(found[0].task, found[0].subject, limit=2)[1:]
-        elif not re.fullmatch(r"[0-9a-f]{1,32}", name):
-            raise UserError(
-                f"run {name!r} is no run; allowed: latest, previous, an id, or the beginning of one"
-            )
-        elif len(name) == 32:
+    def resolve(self, name: str) -> str:
+        """The id of the run that a user means by an id or the beginning of one."""
+        if not re.fullmatch(r"[0-9a-f]{1,32}", name):
+            raise UserError(f"run {name!r} is no run; allowed: an id, or the beginning of one")
+        if len(name) == 32:
             return self.info(name).id
-        else:
-            query = f"attributes.run_id LIKE '{name}%' and tags.`assay.kind` != 'child'"
-            found = self._search(query, limit=2)
+        found = self._search(f"attributes.run_id LIKE '{name}%' and tags.`assay.kind` != 'child'", limit=2)
         if len(found) != 1:
             raise UserError(f"{'more than one' if found else 'no'} run in {self.address} is {name}")
         return found[0].id

@@ -18,29 +18,27 @@ def of(folder: Path, run_id: str) -> Path:
     return folder / "work" / run_id
 
 
-def clear(folder: Path, is_over: Callable[[str], bool | None]) -> None:
+def clear(folder: Path, days_kept: Callable[[str], float]) -> None:
     """Removes the workplaces below a store's folder that nobody can want any more.
-
-    These are of runs that were deleted, a day after the last change in them, and all after `DAYS` days. Stores can
-    share a folder: what this one does not know is given its time.
 
     Args:
         folder: the store's.
-        is_over: whether the run of an id was deleted; None if it is not known.
+        days_kept: how long after the last change in it a run's workplace is kept, by the run's id; infinite for what
+            the store does not know: stores can share a folder, and the folder need not be Assay's.
     """
     with suppress(OSError):
         for place in sorted((folder / "work").iterdir()):
             if not re.fullmatch(r"[0-9a-f]{32}", place.name) or place.is_symlink() or not place.is_dir():
                 continue
             days = _untouched(place)
-            if days > DAYS or (days > 1 and is_over(place.name)):
+            if days > 1 and days > days_kept(place.name):
                 shutil.rmtree(place, ignore_errors=True)
 
 
 def _untouched(place: Path) -> float:
     """Days since the last file or folder was made or removed anywhere below; 0 if that cannot be told."""
     try:
-        changed = [each.stat().st_mtime for each in (place, *place.rglob("*"))]
+        changed = [each.lstat().st_mtime for each in (place, *place.rglob("*"))]
     except OSError:
         return 0.0
     return (time.time() - max(changed)) / 86_400
