@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("busy machine", deadline=None)  # a slow answer is no wrong one
+settings.load_profile("busy machine")
 
 USERS_CODE = """
 import torch

@@ -146,5 +146,5 @@ def test_broken_outputs_and_missing_batches_are_named(tmp_path, trainer):
     model = classifier(Net())
     features(model, pictures, trainer, tmp_path / "y", layers=find_layers(model, pictures), batch_size=1)
     file_of(tmp_path / "y", 1).unlink()
-    with pytest.raises(RuntimeError, match="each case once"):
+    with pytest.raises(RuntimeError, match="each test case once"):
         gathered(tmp_path / "y", 3, 3)

@@ -9,6 +9,7 @@ import numpy as np
 from app.errors import UserError
 from app.subjects.dataset import ImageDataset, Labels
 from app.subjects.model import Model
+from app.subjects.unlabelled import UnlabelledImages
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +104,12 @@ class Subject:
             remedy = "give model.class_names, one name an output in training order"
         if n_outputs == 1:
             remedy = "a classifier needs one output a class; wrap a single one as two, [1 - p, p]"
+        has = f"{self.num_classes} classes ({_listed(self.classes)})"
+        if isinstance(self.dataset, UnlabelledImages) and self.model.class_names is None:
+            has = "pictures without classes"
         raise UserError(
-            f"model {self.model.name} has {n_outputs} output{'s' * (n_outputs != 1)}, but {self.name} has "
-            f"{self.num_classes} classes ({_listed(self.classes)}): {remedy}"
+            f"model {self.model.name} has {n_outputs} output{'s' * (n_outputs != 1)}, but {self.name} has {has}: "
+            f"{remedy}"
         )
 
 

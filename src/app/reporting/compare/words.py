@@ -116,6 +116,7 @@ _UNITS = {
     ),
     "estimated_accuracy": "labels",
     "mean_ap": "images",
+    "copied": "pictures",
     "rmse_ratio": "repetitions",
 }
 
@@ -139,6 +140,12 @@ def change(delta: Delta) -> str:
         unit = " points" if delta.unit in {"share", "score"} else ""
         return f"{name} {verb} by {moved(abs(delta.difference), delta.unit).lstrip('+')}{unit}"
     return f"{name} {verb} from {before} to {after}"
+
+
+def both(delta: Delta) -> str:
+    """Both numbers in a clause that claims no change: 'accuracy is 91.4 % and was 91.0 %'."""
+    before, after = value(delta.before, delta.unit), value(delta.after, delta.unit)
+    return change(delta) if before == after else f"{inside(delta.title)} is {after} and was {before}"
 
 
 def inside(title: str) -> str:
@@ -222,7 +229,7 @@ def verdict_words(
         begin = "Nothing changed beyond chance"
     elif decision.rule == "too small":
         begin = "Nothing changed that matters"
-    sentence = f"{begin}: {change(delta)}."
+    sentence = f"{begin}: {both(delta) if decision.rule == 'within noise' else change(delta)}."
     known = evidence(delta)
     told = [f"{known[0].upper()}{known[1:]}."] if known else []
     if decision.rule == "within noise":
@@ -232,7 +239,8 @@ def verdict_words(
     elif decision.rule == "by size alone":
         told.append("The reports do not say how much of it is chance.")
     elif decision.rule == "a fact":
-        told.append("This is a count: there is no chance in it.")
+        what = "It counts every case" if delta.unit == "share" else "This is a count"
+        told.append(f"{what}: there is no chance in it.")
     if decision.rule == "equal" and delta.n:
         told.append(f"The same {plural(delta.n, _units(delta).removesuffix('s'))} were compared one by one.")
     if delta.key == "autopsy_score" and decision.rule != "equal":

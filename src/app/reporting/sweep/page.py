@@ -76,7 +76,11 @@ def _panel(spread: Spread, jobs: Sequence[JobRow]) -> Panel:
     ends: list[float] = [
         factor * v for each in found if each for v in (each.value, *(each.interval or ())) if text.defined(v)
     ]
-    marks = steps(min(ends), max(*ends, min(ends) + 1e-6), 4)
+    if (
+        max(ends) - min(ends) < 1e-9
+    ):  # all jobs the same: a point to each side, so that it stands in the middle
+        ends = [min(ends) - 1, min(ends) + 1]
+    marks = steps(min(ends), max(ends), 4)
     low, high = min(marks[0], *ends), max(marks[-1], *ends)
 
     def x(value: float) -> float:
