@@ -239,7 +239,16 @@ def contaminate(*, exact=0, confirmed=0, risk="NONE", spec="dhash", data="d1", n
             "exact_within": 0,
             "near_across": 5,
         },
-        "exposure": [{"split": "test", "n": n, "share_sure": 0.02}],
+        "exposure": [
+            {
+                "split": split,
+                "n": n,
+                "exact": min(exact, n),
+                "confirmed": min(confirmed, n - min(exact, n)),
+                "share_sure": min(exact + confirmed, n) / n,
+            }
+            for split in ("train", "test")
+        ],
         "quality": [{"split": "test", "n": 50, "share_faulty": 0.0}],
         "hash_spec": {"algorithm": spec},
     }

@@ -3,7 +3,7 @@ import pytest
 
 from app.comparison.cases import Cases, cases, rebuilt, shared
 
-from .bodies import autopsy, probabilities
+from .bodies import autopsy, changed, probabilities
 
 
 def told(paths, labels, predicted):
@@ -71,3 +71,34 @@ def test_cases_rebuilt_from_a_report_have_its_numbers():
     gaps = [abs((found.confidence - found.right)[place == k].sum()) for k in range(10)]
     assert sum(gaps) / 300 == pytest.approx(side.body["summary"]["ece"])
     assert rebuilt({}) is None
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"confusion": [[10**9, 0], [0, 10**9]]},
+        {"confusion": [[10**9, 0], [0, 10**9]], "summary__n": 2 * 10**9},
+        {"confusion": [[2, 1], [1, "x"]]},
+        {"confusion": [[2, 1], [1, -2]]},
+        {"confusion": [[2, 1], 5]},
+        {"confusion": 5},
+        {"summary__n": 5},
+        {"summary__n": "x"},
+        {"subject__classes": 5},
+        {"subject__classes": ["a"]},
+        {"calibration__bins": [{"n": "x", "accuracy": 0.5}]},
+        {"calibration__bins": [{"n": 10**400, "accuracy": 0.5}]},
+        {"calibration__bins": [{"n": 6, "accuracy": 0.5}]},
+        {"calibration__bins": [{"n": 6, "accuracy": [1]}]},
+        {"calibration__bins": 5},
+    ],
+)
+def test_counts_that_disagree_or_are_none_make_no_cases(places):
+    body = {
+        "summary": {"n": 6},
+        "subject": {"classes": ["a", "b"]},
+        "confusion": [[2, 1], [1, 2]],
+        "calibration": {"bins": [{"n": 6, "accuracy": 4 / 6, "confidence": 0.8}]},
+    }
+    assert rebuilt(body).right.tolist() == [True] * 4 + [False] * 2
+    assert rebuilt(changed(body, **places)) is None

@@ -4,6 +4,7 @@ import pytest
 from app.comparison.cases import shared
 from app.comparison.causes import causes
 from app.comparison.classes import class_changes, common_macro_f1, confusion_moves, detector_confusions
+from app.comparison.score_draws import shared_score
 
 from .bodies import CLASSES, autopsy, changed, detect_eval, probabilities
 
@@ -127,3 +128,29 @@ def test_the_same_cause_of_other_classes_is_another_one():
     found = causes(before, after)
     assert len(found.new) == len(found.resolved) == 1
     assert causes({}, after) is None
+
+
+@pytest.mark.parametrize("cells", [[1], [[1, "x"], [0, 1]], [[1, -1], [0, 1]], [[1], [0, 1]], [5, 5], 5])
+def test_a_matrix_of_anything_but_counts_is_none(cells):
+    body = {"subject": {"classes": ["a", "b"]}, "confusion": cells}
+    assert confusion_moves(body, body, same_cases=False) is None
+
+
+def test_odd_entries_of_lists_are_passed_over():
+    odd = detect_eval(0.5, [0.4, 0.6])
+    odd["confusions"] = [5, {"true": "car", "claimed": "bus", "n": "x"}]
+    assert detector_confusions(odd, odd) == ()
+    found = causes(
+        {"findings": [cause("overfitting")]}, {"findings": [{**cause("overfitting"), "affected": 5}]}
+    )
+    assert [each.affected for each in found.persisting] == [()]
+
+
+@pytest.mark.parametrize(
+    "weights", ["x", 5, {"performance": "x"}, {"performance": [1]}, {"performance": 10**400}]
+)
+def test_odd_weights_weigh_nothing(sides, weights):
+    labels, (good, bad) = sides
+    before, after = autopsy(good, labels).body, autopsy(bad, labels).body
+    after["settings"]["weights"] = weights
+    assert shared_score(before, after).after == pytest.approx(after["summary"]["autopsy_score"])

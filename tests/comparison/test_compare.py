@@ -3,6 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from app.comparison import Limits, Side, compare_all, readings
 from app.comparison.cases import Cases
@@ -149,6 +150,43 @@ def test_another_order_of_classes_is_no_change():
     assert any("another order" in note for note in found.comparability.notes)
 
 
+def test_accuracy_over_other_classes_does_not_decide():
+    """The fifth class is never right in the second run; the test cases of the other four are as before."""
+    before = model(500, 1)
+    labels = np.arange(500) % 5
+    base = np.random.default_rng(99).normal(size=(500, 5))
+    rows = probabilities(np.random.default_rng(1), labels, 5, skill=3.0, base=base)
+    rows[labels == 4] = [1.0, 0, 0, 0, 0]
+    after = autopsy(rows, labels, (*CLASSES[:4], "newt"), data="d2")
+    for sides in ((before, after), (Side(before.body), Side(after.body))):
+        found = compare_all(*sides, QUICK)
+        assert found.delta("accuracy").difference < -0.1
+        assert (found.verdict, found.decision.key) == ("unchanged", "accuracy_common")
+        assert found.delta("accuracy_common").difference == 0
+        assert any("the classes differ" in note for note in found.comparability.notes)
+    right = before.cases.right[labels < 4]
+    assert found.delta("accuracy_common").after == pytest.approx(right.mean())
+
+
+def test_without_common_classes_nothing_decides():
+    labels = np.arange(200) % 5
+    rows = probabilities(np.random.default_rng(1), labels, 5, skill=3.0)
+    after = autopsy(rows, labels, ("a", "b", "c", "d", "e"), data="d2")
+    assert compare_all(model(200, 1), after, QUICK).verdict == "unknown"
+
+
+def test_a_difference_of_the_shared_cases_says_so():
+    before, after = model(300, 1), model(300, 2, skill=2.0)
+    gone = set(np.flatnonzero(after.cases.right)[:20].tolist())
+    part = after.cases.take([k for k in range(300) if k not in gone])
+    found = compare_all(before, Side(after.body, part), QUICK)
+    accuracy = found.delta("accuracy")
+    assert accuracy.difference != pytest.approx(accuracy.after - accuracy.before)
+    assert accuracy.note == "difference of the 280 shared test cases"
+    assert any("the difference of accuracy is theirs" in note for note in found.comparability.notes)
+    assert compare_all(before, after, QUICK).delta("accuracy").note == ""
+
+
 def test_an_older_version_is_compared_partially(monkeypatch):
     monkeypatch.setitem(readings.NEWEST, "assay.autopsy", 2)
     before, after = model(100, 1), model(100, 1)
@@ -252,6 +290,40 @@ def test_estimators_by_their_errors():
     assert (close.verdict, close.within_noise) == ("unchanged", True)
 
 
+def test_a_reported_standard_error_of_the_ratio_is_used():
+    """0.80 against 0.74: beyond chance by the repetitions alone, within it by the errors of the reports."""
+    sides = [estimate(0.9, None, use="evaluation", ratios=(each,)) for each in (0.80, 0.74)]
+    assert compare_all(*map(Side, sides)).verdict == "improved"
+    for each in sides:
+        each["results"][0]["rmse_ratio_srs_se"] = 0.04
+    found = compare_all(*map(Side, sides)).delta("rmse_ratio")
+    assert found.judgement == "within noise"
+    z = np.log(0.74 / 0.80) / np.hypot(0.04 / 0.80, 0.04 / 0.74)
+    assert found.p_value == pytest.approx(2 * stats.norm.cdf(z))
+
+
+def populations(before, after, n=100, data="d1"):
+    sides = [estimate(0.9, None, use="evaluation") for _ in range(2)]
+    for side, accuracy in zip(sides, (before, after), strict=True):
+        side["populations"][0] |= {"n": n, "accuracy": accuracy}
+    return Side(sides[0]), Side(changed(sides[1], subject__data_digest=data))
+
+
+def test_other_populations_are_samples():
+    found = compare_all(*populations(0.90, 0.88, data="d2"))
+    assert (found.verdict, found.within_noise) == ("unchanged", True)
+    assert found.delta("accuracy").method == "intervals"
+    assert compare_all(*populations(0.90, 0.88, data="")).within_noise
+    assert compare_all(*populations(0.90, 0.60, data="d2")).verdict == "regressed"
+
+
+def test_the_accuracy_of_one_known_population_is_a_fact():
+    found = compare_all(*populations(0.90, 0.88))
+    assert (found.verdict, found.decision.rule) == ("regressed", "a fact")
+    small = compare_all(*populations(0.900, 0.895, n=1000))
+    assert (small.verdict, small.decision.rule) == ("unchanged", "too small")
+
+
 def test_copies_are_facts():
     found = compare_all(Side(contaminate(exact=1)), Side(contaminate(exact=2, risk="CRITICAL")))
     assert (found.verdict, found.decision.rule, found.within_noise) == ("regressed", "a fact", False)
@@ -264,14 +336,39 @@ def test_copies_among_other_pictures_are_a_sample():
     """1 of 500 against none is chance (Fisher's exact test: p = 1); 30 of 500 against none is not."""
     few, many, none = (Side(contaminate(exact=k, n=500, data=f"d{k}")) for k in (1, 30, 0))
     found = compare_all(few, none)
-    assert (found.verdict, found.within_noise, found.delta("copies_across").difference) == (
-        "unchanged",
-        True,
-        -1,
-    )
+    assert (found.verdict, found.within_noise, found.decision.key) == ("unchanged", True, "copied")
     cleaned = compare_all(many, none)
-    assert (cleaned.verdict, cleaned.decision.key) == ("improved", "copies_across")
+    assert (cleaned.verdict, cleaned.decision.key) == ("improved", "copied")
+    assert cleaned.delta("copies_across").judgement == "changed"
     assert compare_all(none, many).verdict == "regressed"
+
+
+def test_more_copies_of_many_more_pictures_are_a_smaller_share():
+    before, after = contaminate(exact=10, n=1000), contaminate(exact=20, n=10_000, data="d2")
+    found = compare_all(Side(before), Side(after))
+    assert found.verdict == "improved"
+    assert found.delta("copied").difference == pytest.approx(0.002 - 0.01)
+    assert found.delta("exact_across").judgement == "changed"
+    assert found.delta("share_sure/test").judgement == "untested"
+    assert compare_all(Side(after), Side(before)).verdict == "regressed"
+
+
+def test_pairs_can_outnumber_the_pictures():
+    sides = [contaminate(exact=k, n=50, data=f"d{k}") for k in (1000, 1200)]
+    found = compare_all(*map(Side, sides))
+    assert (found.verdict, found.decision.rule) == ("unchanged", "equal")
+
+
+def test_pictures_without_a_digest_are_other_pictures():
+    found = compare_all(*(Side(contaminate(exact=k, data="")) for k in (2, 3)))
+    assert (found.verdict, found.within_noise, found.decision.key) == ("unchanged", True, "copied")
+    assert any("not known" in note for note in found.comparability.notes)
+
+
+def test_of_other_pictures_without_counts_nothing_is_known():
+    before, after = contaminate(exact=9), contaminate(data="d2")
+    found = compare_all(Side(changed(before, exposure=[])), Side(after))
+    assert (found.verdict, found.decision.rule) == ("unknown", "nothing shared")
 
 
 def test_hashes_of_another_kind_are_never_compared():
@@ -291,6 +388,14 @@ def test_evaluations_of_detectors():
     assert [each.name for each in found.classes] == ["car", "bus"]
     close = compare_all(Side(detect_eval(0.50, [0.44, 0.56])), Side(detect_eval(0.53, [0.48, 0.60])))
     assert (close.verdict, close.within_noise) == ("unchanged", True)
+
+
+def test_mean_ap_over_other_classes_does_not_decide():
+    before, after = detect_eval(0.6, [0.58, 0.62]), detect_eval(0.4, [0.38, 0.42], classes=("car", "tram"))
+    found = compare_all(Side(before), Side(after))
+    assert (found.verdict, found.decision.rule) == ("unknown", "nothing shared")
+    assert (found.delta("mean_ap_common").difference, found.delta("mean_ap_common").after) == (0, 0.5)
+    assert any("mean AP" in note for note in found.comparability.notes)
 
 
 def test_checkups_part_by_part():

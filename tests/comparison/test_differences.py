@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.comparison.differences import (
+    copied,
     independent,
     paired_means,
     paired_shares,
@@ -90,3 +91,14 @@ def test_independent_standard_errors_add_up():
     found = pooled([0.2, 0.4], [0.03, 0.04])
     assert found.value == pytest.approx(0.3)
     assert found.ci[1] - found.value == pytest.approx(1.96 * 0.025, abs=1e-4)
+
+
+def test_a_picture_and_its_copy_count_once():
+    """Twice the variance of as many independent pictures; the shares are those of the pictures."""
+    found, single = copied((30, 1000), (60, 1000)), shares((30, 1000), (60, 1000))
+    half = shares((15, 500), (30, 500))
+    assert found.value == pytest.approx(single.value) == pytest.approx(0.03)
+    assert found.ci == pytest.approx(half.ci)
+    assert copied((1, 3), (3, 3)).value == pytest.approx(2 / 3)
+    assert copied((0, 0), (1, 2)) is None
+    assert copied((5, 3), (1, 2)) is None

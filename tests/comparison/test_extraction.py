@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from app.comparison import measure, read
+from app.comparison.body import count, number, texts
 from app.errors import UserError
 
 from .bodies import (
@@ -119,3 +120,31 @@ def test_other_files_are_refused():
         read({"schema": {"artifact": 3, "version": 1}})
     with pytest.raises(UserError, match="up to version 1: update it"):
         read({"schema": {"artifact": "assay.mutate", "version": 7}})
+
+
+@pytest.mark.parametrize("odd", [5, "x", [1], {"a": 1}, None, True, 10**400, 1e308, [["a"]], [{}]])
+def test_odd_values_are_no_numbers(diagnosed, odd):
+    for body, places in (
+        (diagnosed, ("subject", "summary", "metrics", "findings", "per_class", "sub_scores", "training")),
+        (mutate({"op-1": "killed"}), ("subject", "summary", "original", "by_operator")),
+        (detectors({"a": True}, {"a": 0.5}), ("summary", "by_operator", "counts")),
+        (estimate(0.9, [0.8, 0.95]), ("estimates", "results", "populations", "settings")),
+    ):
+        for place in places:
+            assert read({**body, place: odd}).artifact == body["schema"]["artifact"]
+    body = detectors({"a": True}, {"a": 0.5})
+    operators = [{**each, "model": odd} for each in body["by_operator"]]
+    assert read({**body, "by_operator": operators}).get("ms_iou")
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, -(10**400), 1e308, float("inf"), float("nan"), True, "1", [1], None]
+)
+def test_what_is_no_number(value):
+    assert number(value) is None
+    assert count(value) is None
+
+
+def test_counts_and_texts():
+    assert (count(3), count(0), count(-1), count(2.0)) == (3, 0, None, None)
+    assert (texts(["a", 1]), texts(5), texts("ab"), texts(None)) == (("a", "1"), (), (), ())

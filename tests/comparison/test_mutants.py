@@ -53,6 +53,16 @@ def test_mutants_of_a_detector_are_paired_in_all_scores():
     assert found.known["ms_iou/mc_dropout"].noise
 
 
+def test_a_second_model_leaves_the_mutants_of_the_first_common():
+    before = detectors({"a": True, "b": False}, {"a": 0.5, "b": 0.4})
+    after = {**before, "mutants": [*before["mutants"], {**before["mutants"][0], "model": "ssd"}]}
+    for sides, only in (((before, after), (0, 1)), ((after, before), (1, 0))):
+        found = mutants(*sides).found
+        assert (found.common, found.only_before, found.only_after) == (2, *only)
+    renamed = {**before, "mutants": [{**each, "model": "yolo2"} for each in before["mutants"]]}
+    assert mutants(before, renamed).found.common == 2
+
+
 def test_no_mutants_at_all():
     found = mutants(mutate({}), mutate({}))
     assert found.found.common == 0

@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import time
 
 import numpy as np
 import pytest
 
+from app.comparison import Limits
 from app.errors import UserError
+from app.reporting.history.excerpt import LARGEST
 from app.tasks.chosen import choose, choose_two
-from app.tasks.compare import side
+from app.tasks.compare import compared, side
 from app.tracking import Store
 from tests.comparison import bodies
 
@@ -136,8 +139,15 @@ def test_a_path_that_exists_wins_and_brings_its_predictions(history, tmp_path, m
         ("empty", r"before: run .* has no report.json"),
         ("here", "before=.*here: the folder has no report.json"),
         ("other.json", r"before: .*other.json is no report of Assay: it has no schema block"),
-        ("broken.json", r"before: .*broken.json is no report: not strict JSON"),
-        ("nan.json", r"before: .*nan.json is no report: not strict JSON .it holds the token NaN"),
+        ("broken.json", r"before: .*broken.json is no report: it is not JSON: .* at line 1"),
+        ("nan.json", r"before: .*nan.json is no report: it is not strict JSON: it holds the token NaN"),
+        ("large.json", r"before: .*large.json is no report: it is larger than 64 MB"),
+        ("/dev/zero", "before: /dev/zero is no report: it is no regular file"),
+        ("~nosuchuser/report.json", "before=~nosuchuser/report.json: there is no such file or folder"),
+        ("~nosuchuser", "before=~nosuchuser: no finished run"),
+        ("n" * 300, "before=nnn.*: no finished run"),
+        ("a" * 300, "before=aaa.*: no finished run"),
+        ("nul\0", "before=nul.*: no finished run"),
     ],
 )
 def test_mistakes_are_one_line(history, tmp_path, monkeypatch, name, message):
@@ -146,6 +156,8 @@ def test_mistakes_are_one_line(history, tmp_path, monkeypatch, name, message):
     (tmp_path / "other.json").write_text('{"tool": "another"}')
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "nan.json").write_text('{"schema": NaN}')
+    with (tmp_path / "large.json").open("wb") as file:
+        os.truncate(file.fileno(), LARGEST + 1)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message) as error:
         choose(store, ids.get(name, name), role="before")
@@ -170,6 +182,90 @@ def test_parts_of_a_checkup_are_read_from_beside_it_or_from_their_runs(history, 
     assert found.part("autopsy").task == "autopsy"
     assert found.part("mutate").run_id == ids["campaign"]
     assert found.part("estimate") is None
+
+
+@pytest.mark.parametrize(
+    "place", ["../secret/report.json", "{outside}/report.json", "link/report.json", "into", "x\0y", 5]
+)
+def test_a_part_outside_the_checkups_folder_is_not_read(history, tmp_path, place):
+    store, ids = history
+    outside, inside = tmp_path / "secret", tmp_path / "checkup"
+    for each in (outside, inside):
+        each.mkdir()
+    (outside / "report.json").write_text(json.dumps(bodies.mutate({"op-1": "survived"})))
+    (inside / "link").symlink_to(outside, target_is_directory=True)
+    (inside / "into").mkdir()
+    (inside / "into" / "report.json").symlink_to(outside / "report.json")
+    front = bodies.checkup(mutate={})
+    front["parts"]["mutate"]["report"] = place.format(outside=outside) if isinstance(place, str) else place
+    (inside / "report.json").write_text(json.dumps(front))
+    assert choose(store, str(inside), role="after").part("mutate") is None
+    front["parts"]["mutate"]["run_id"] = ids["campaign"]
+    (inside / "report.json").write_text(json.dumps(front))
+    assert choose(store, str(inside), role="after").part("mutate").run_id == ids["campaign"]
+
+
+def test_a_part_is_a_report_of_its_task(history, tmp_path):
+    store, ids = history
+    front = bodies.checkup(mutate={}, autopsy={})
+    front["parts"]["mutate"] = {"report": "report.json", "run_id": ids["new"]}  # itself, and an autopsy
+    front["parts"]["autopsy"]["report"] = "detectors.json"
+    (tmp_path / "report.json").write_text(json.dumps(front))
+    (tmp_path / "detectors.json").write_text(json.dumps(bodies.detectors({"a": True}, {"a": 0.5})))
+    found = choose(store, str(tmp_path), role="after")
+    assert side(found).parts == {}
+    front["parts"]["mutate"]["report"] = "detectors.json"
+    (tmp_path / "report.json").write_text(json.dumps(front))
+    assert list(side(choose(store, str(tmp_path), role="after")).parts) == ["mutate"]
+
+
+def test_a_model_may_be_called_like_the_beginning_of_runs(tmp_path):
+    store, body = Store(folder=tmp_path / "mlruns"), bodies.mutate({"op-1": "killed"})
+    ids = [logged(store, body, "mutate") for _ in range(17)]  # so two begin with the same digit
+    digit = next(each[0] for each in ids if sum(other[0] == each[0] for other in ids) > 1)
+    with pytest.raises(UserError, match=f"before: more than one run in .* is {digit}"):
+        choose(store, digit, role="before")
+    named = bodies.mutate({"op-1": "killed"}, name=f"{digit}@pets")
+    wanted = logged(store, named, "mutate")
+    assert choose(store, digit, role="before").run_id == wanted
+
+
+def written(path, body):
+    """A folder with this report."""
+    path.mkdir()
+    (path / "report.json").write_text(json.dumps(body))
+    return str(path)
+
+
+def test_odd_blocks_of_a_report_are_as_if_they_were_not_there(history, tmp_path):
+    odd = {**bodies.checkup(mutate={}), "subject": [1], "run": [1], "parts": [1]}
+    found = choose(history[0], written(tmp_path / "odd", odd), role="before")
+    assert (found.subject, found.run_id, found.started, found.part("mutate")) == ("", "", None, None)
+    late = {**odd, "run": {"started": "0001-01-01T00:00:00"}}
+    assert choose(history[0], written(tmp_path / "late", late), role="before").subject == ""
+
+
+def test_half_a_surrogate_pair_is_written_out(history, tmp_path):
+    body = bodies.changed(bodies.mutate({"op-1": "killed"}), subject__name="net\ud800\U0001f600@pets")
+    found = choose(history[0], written(tmp_path / "half", body), role="before")
+    assert found.subject == "net\\ud800\U0001f600@pets"
+
+
+def test_a_report_that_makes_no_sense_is_named(history, tmp_path, monkeypatch):
+    def broken(*sides):
+        if any(each["subject"]["n"] == 7 for each in sides):
+            raise TypeError("unhashable type: 'list'\nand more")
+
+    store = history[0]
+    good, bad = (
+        choose(store, written(tmp_path / f"{n}", bodies.mutate({"op-1": "killed"}, n=n)), role="before")
+        for n in (100, 7)
+    )
+    monkeypatch.setattr("app.comparison.compare.causes", broken)
+    for role, sides in (("before", (bad, good)), ("after", (good, bad))):
+        message = rf"^{role}: .*7/report.json is no sound report: TypeError, unhashable type: 'list'$"
+        with pytest.raises(UserError, match=message):
+            compared(*sides, Limits())
 
 
 # -- the command line ---------------------------------------------------------------------------------------------

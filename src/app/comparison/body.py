@@ -1,13 +1,16 @@
-"""Looking into a report's plain JSON without minding what an older version lacks."""
+"""Looking into a report's plain JSON without minding what an older version lacks, or what is of another kind there."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 Body: TypeAlias = Mapping[str, Any]
 """A report's JSON, or an object in it."""
+LARGEST = 1e15
+"""What is larger is no number of a report."""
+UNSOUND = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What reading a report can raise if something in it is of another kind than it should be."""
 
 
 def at(body: Any, *path: str | int) -> Any:
@@ -35,10 +38,20 @@ def rows(body: Any, *path: str) -> list[Body]:
 
 
 def number(value: Any) -> float | None:
-    """A finite number; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """A finite number, of at most `LARGEST`; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         return None
     return float(value)
+
+
+def count(value: Any) -> int | None:
+    """A whole number of 0 or more; None for anything else."""
+    return value if isinstance(value, int) and number(value) is not None and value >= 0 else None
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """What a list holds, as texts, such as names of classes; none if it is no list."""
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
 def ends(value: Any) -> tuple[float, float] | None:

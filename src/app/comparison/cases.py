@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.comparison.body import Body, at, rows
+from app.comparison.body import Body, at, count, number, rows, texts
 
 COLUMNS = ("path", "label", "predicted", "confidence")
 """Of a file of predictions."""
 ENOUGH = 0.9
 """Runs are compared case by case if they share this much of their cases."""
+MOST = 5_000_000
+"""More test cases are not rebuilt from counts."""
 _NUMBERED = re.compile(r"(case-)?\d+")
 
 
@@ -65,34 +67,50 @@ def cases(columns: Mapping[str, Sequence[Any]]) -> Cases | None:
     return Cases(paths, labels, predicted, confidence)
 
 
+def confusion(body: Body) -> tuple[tuple[str, ...], NDArray[np.int64]] | None:
+    """Class names, and the (K, K) counts of their labels by row and predictions by column; None if a report lacks it.
+
+    A matrix that is not whole, or holds anything but counts, is none.
+    """
+    names, lines = texts(at(body, "subject", "classes")), at(body, "confusion")
+    if not names or not isinstance(lines, list | tuple) or len(lines) != len(names):
+        return None
+    if not all(isinstance(line, list | tuple) and len(line) == len(names) for line in lines):
+        return None
+    cells = [count(cell) for line in lines for cell in line]
+    known = [cell for cell in cells if cell is not None]
+    if len(known) < len(cells):
+        return None
+    return names, np.array(known, dtype=np.int64).reshape(len(names), len(names))
+
+
 def rebuilt(body: Body) -> Cases | None:
-    """Cases with the confusion matrix and the calibration of an autopsy; None if it lacks either.
+    """Cases with the confusion matrix and the calibration of an autopsy; None if it lacks either, or they disagree.
 
     Each case has the mean confidence of a bin, right and wrong cases as many as the bin holds; which wrong prediction
     has which confidence is not known and spread evenly. Accuracy, F1 and calibration error are the report's.
     """
-    matrix, classes = at(body, "confusion"), at(body, "subject", "classes")
+    found, n = confusion(body), count(at(body, "summary", "n"))
     bins = [each for each in rows(body, "calibration", "bins") if each.get("n")]
-    if not isinstance(matrix, list) or not isinstance(classes, list) or not matrix or not bins:
+    sizes = [count(each["n"]) or 0 for each in bins]
+    if found is None or not n or n > MOST or sum(sizes) != n or found[1].max() > n or found[1].sum() != n:
         return None
-    right: list[float] = []
-    wrong: list[float] = []
-    for each in bins:
-        hits = round(each["n"] * (each.get("accuracy") or 0.0))
-        right += [each.get("confidence") or 0.0] * hits
-        wrong += [each.get("confidence") or 0.0] * (each["n"] - hits)
-    pairs = [
-        (label, predicted, count)
-        for label, line in zip(classes, matrix, strict=False)
-        for predicted, count in zip(classes, line, strict=False)
+    names, counts = found
+    hits = [
+        round(size * min(max(number(each.get("accuracy")) or 0.0, 0.0), 1.0))
+        for size, each in zip(sizes, bins, strict=True)
     ]
-    hit = [name for name, other, count in pairs if name == other for _ in range(count)]
-    miss = [(name, other) for name, other, count in pairs if name != other for _ in range(count)]
-    if len(hit) != len(right) or len(miss) != len(wrong):
+    if sum(hits) != np.trace(counts):
         return None
+    sure = np.array([number(each.get("confidence")) or 0.0 for each in bins])
+    right, wrong = np.repeat(sure, hits), np.repeat(sure, np.subtract(sizes, hits))
+    same = np.eye(len(names), dtype=bool)
+    pairs = np.concatenate(
+        [np.repeat(np.argwhere(which), counts[which], axis=0) for which in (same, ~same)]
+    ).tolist()
+    labels, predicted = (tuple(names[pair[side]] for pair in pairs) for side in (0, 1))
     rng = np.random.default_rng(0)
-    sure = np.concatenate([rng.permutation(np.array(right)), rng.permutation(np.array(wrong))])
-    return Cases((), (*hit, *(name for name, _ in miss)), (*hit, *(name for _, name in miss)), sure)
+    return Cases((), labels, predicted, np.concatenate([rng.permutation(right), rng.permutation(wrong)]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.comparison.body import Body, at, number, rows
+from app.comparison.body import Body, at, number, rows, texts
 from app.comparison.results import CauseChange, Causes
 
 ABOUT_CLASSES = frozenset({"class_imbalance", "class_overlap", "class_confusion"})
@@ -57,15 +57,15 @@ def _same(a: Body, b: Body, *, exact: bool) -> bool:
 
 
 def _key(cause: Body) -> Sequence[str]:
-    names = [str(each) for each in cause.get("affected") or ()]
-    return names if cause.get("cause_type") == "class_confusion" else sorted(names)
+    names = texts(cause.get("affected"))
+    return names if cause.get("cause_type") == "class_confusion" else tuple(sorted(names))
 
 
 def _change(before: Body | None, after: Body | None) -> CauseChange:
     last = after or before or {}
     return CauseChange(
         cause_type=str(last.get("cause_type")),
-        affected=tuple(str(each) for each in last.get("affected") or ()),
+        affected=texts(last.get("affected")),
         before=number(before.get("confidence")) if before is not None else None,
         after=number(after.get("confidence")) if after is not None else None,
         severity=str(last.get("severity") or ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.comparison import comparability, verdict
-from app.comparison.body import at
+from app.comparison.body import at, texts
 from app.comparison.compare import Limits, Side, compare
 from app.comparison.measures import PARTS
 from app.comparison.readings import read
@@ -85,7 +85,7 @@ def _of(part: str, each: Delta) -> Delta:
 def _comparability(before: Side, after: Side, parts: list[Part]) -> Comparability:
     first, second = read(before.body), read(after.body)
     inner = [each.comparison.comparability for each in parts if each.comparison is not None]
-    names = [tuple(map(str, at(side.body, "subject", "classes") or ())) for side in (before, after)]
+    names = [texts(at(side.body, "subject", "classes")) for side in (before, after)]
     versions = first.version, second.version
     missing = comparability.missing(before.body, after.body, deep=versions[0] != versions[1])
     differing = comparability.settings(before.body, after.body)

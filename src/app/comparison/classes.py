@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from app.comparison.body import Body, at, ends, number, rows
-from app.comparison.cases import Shared
+from app.comparison.body import Body, at, count, ends, number, rows
+from app.comparison.cases import Shared, confusion
 from app.comparison.deltas import SAME
 from app.comparison.differences import Difference, independent, paired_shares
 from app.comparison.results import ClassChange, ConfusionMove, Judgement
@@ -107,8 +107,7 @@ def _interval(row: Body, name: str) -> tuple[float, float] | None:
 
 
 def _support(row: Body) -> int | None:
-    found = row.get("support", row.get("truth"))
-    return found if isinstance(found, int) else None
+    return count(row.get("support", row.get("truth")))
 
 
 def common_macro_f1(before: Body, after: Body, common: Sequence[str]) -> tuple[float, float] | None:
@@ -141,12 +140,12 @@ def confusion_moves(before: Body, after: Body, *, same_cases: bool) -> tuple[Con
     moved = []
     for label in names:
         for predicted in names:
-            counts = [int(cells.get((label, predicted), 0)) for cells, _ in (first, second)]
+            counts = [cells.get((label, predicted), 0) for cells, _ in (first, second)]
             if label == predicted or not any(counts):
                 continue
             rates = [
-                count / whole[label] if whole[label] else None
-                for count, (_, whole) in zip(counts, (first, second), strict=True)
+                cell / whole[label] if whole[label] else None
+                for cell, (_, whole) in zip(counts, (first, second), strict=True)
             ]
             move = ConfusionMove(label, predicted, counts[0], counts[1], rates[0], rates[1])
             size = abs((rates[1] or 0.0) - (rates[0] or 0.0))
@@ -159,20 +158,17 @@ def confusion_moves(before: Body, after: Body, *, same_cases: bool) -> tuple[Con
 
 def _cells(body: Body) -> tuple[dict[tuple[str, str], int], dict[str, int]] | None:
     """Counts by names of label and prediction, and the test cases of each class."""
-    matrix, names = at(body, "confusion"), at(body, "subject", "classes")
-    if (
-        not isinstance(matrix, list | tuple)
-        or not isinstance(names, list | tuple)
-        or len(matrix) != len(names)
-    ):
+    found = confusion(body)
+    if found is None:
         return None
+    names, counts = found[0], found[1].tolist()
     cells = {
-        (str(label), str(predicted)): int(count)
-        for label, line in zip(names, matrix, strict=True)
-        for predicted, count in zip(names, line, strict=False)
-        if count
+        (label, predicted): cell
+        for label, line in zip(names, counts, strict=True)
+        for predicted, cell in zip(names, line, strict=True)
+        if cell
     }
-    return cells, {str(label): int(sum(line)) for label, line in zip(names, matrix, strict=True)}
+    return cells, {label: sum(line) for label, line in zip(names, counts, strict=True)}
 
 
 def detector_confusions(before: Body, after: Body) -> tuple[ConfusionMove, ...] | None:
@@ -182,7 +178,7 @@ def detector_confusions(before: Body, after: Body) -> tuple[ConfusionMove, ...] 
         return None
     counts = [
         {
-            (str(each.get("true")), str(each.get("claimed"))): int(each.get("n") or 0)
+            (str(each.get("true")), str(each.get("claimed"))): count(each.get("n")) or 0
             for each in rows(body, "confusions")
         }
         for body in (before, after)

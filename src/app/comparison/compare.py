@@ -6,24 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.comparison import comparability, verdict
-from app.comparison.body import Body, at
+from app.comparison.body import Body, at, texts
 from app.comparison.cases import Cases, Shared, rebuilt, shared
 from app.comparison.causes import causes
 from app.comparison.classes import (
     class_changes,
     class_rows,
-    common_macro_f1,
     confusion_moves,
     detector_confusions,
 )
 from app.comparison.deltas import delta, deltas
-from app.comparison.differences import Difference, counts, paired_shares, shares
+from app.comparison.differences import Difference, paired_shares, shares
 from app.comparison.estimators import LARGER, error_ratio
 from app.comparison.measures import Measure, Reading, measure
 from app.comparison.mutants import PairedMutants, mutants
 from app.comparison.readings import Readings, read
 from app.comparison.results import Comparability, Comparison, ConfusionMove, Delta, Section
 from app.comparison.score_draws import noise, shared_score
+from app.comparison.substitutes import (
+    accuracy_of_common,
+    macro_f1_of_common,
+    mean_ap_of_common,
+    pictures_copied,
+    population_accuracies,
+    untested,
+)
 from app.comparison.verdict import Candidate
 from app.errors import UserError
 
@@ -92,7 +99,9 @@ class _Work:
         self.same_data = comparability.same(first.data_digest, second.data_digest)
         self.shared, self.unpaired = self._shared()
         self.skipped: list[Section] = []
-        self.names = [tuple(map(str, at(each, "subject", "classes") or ())) for each in self.bodies]
+        self.names = [texts(at(each, "subject", "classes")) for each in self.bodies]
+        self.common = [name for name in self.names[1] if name in self.names[0]]
+        self.other_classes = all(self.names) and set(self.names[0]) != set(self.names[1])
 
     @property
     def artifact(self) -> str:
@@ -107,11 +116,21 @@ class _Work:
             known |= self._classifier(extra)
         if pairs is not None:
             known |= self._mutants(pairs, extra)
+        if self.artifact == "assay.detect_eval" and self.other_classes:
+            self._common_ap(extra)
         if self.artifact == "assay.estimate":
             self._estimators(extra)
-        if self.artifact == "assay.contaminate" and self.same_data is False:
-            known |= self._copies()
-        found = deltas(self.first, self.second, known, facts=self.artifact == "assay.contaminate")
+            certain, samples = population_accuracies(
+                self.first, self.second, same_data=self.same_data is True
+            )
+            extra += certain
+            known |= samples
+        if self.artifact == "assay.contaminate" and not self.same_data:
+            self._copies(extra)
+        pictures = self.artifact == "assay.contaminate"
+        found = deltas(self.first, self.second, known, facts=pictures and self.same_data is True)
+        if pictures and not self.same_data:
+            found = [untested(each) for each in found]
         names = {each.key for each in extra}
         found = [*extra, *(each for each in found if each.key not in names)]
         found = sorted(self._without_other_hashes(found), key=lambda each: not each.headline)
@@ -159,7 +178,7 @@ class _Work:
             parts = ", ".join(score.left_out)
             extra.append(replace(made, note=f"without the sub-scores that only one run has: {parts}"))
             self.notes.append(f"the autopsy scores are compared without {parts}, which only one run has")
-        if set(self.names[0]) != set(self.names[1]):
+        if self.other_classes:
             self._common_classes(extra)
         return known
 
@@ -176,13 +195,19 @@ class _Work:
         return shares(counts[0], counts[1])
 
     def _common_classes(self, extra: list[Delta]) -> None:
-        """Macro F1 of other classes is another number."""
-        common = [name for name in self.names[1] if name in self.names[0]]
-        means = common_macro_f1(*self.bodies, common) if common else None
-        if means is not None:
-            title = f"Macro F1 of the {len(common)} common classes"
-            what = Measure("macro_f1", title, "higher", "share", headline=True)
-            extra.append(delta(what, Reading(what, means[0]), Reading(what, means[1]), told=True))
+        """Accuracy and macro F1 of other classes are other numbers: those of the common classes take their place."""
+        found = accuracy_of_common(self.first, self.second, self.common, self.shared)
+        mean = macro_f1_of_common(*self.bodies, self.common)
+        extra += [each for each in (found, mean) if each is not None]
+        instead = "" if found is None else ": the accuracy on the test cases of the common classes does"
+        score = "accuracy and autopsy score" if self.artifact == "assay.autopsy" else "accuracy"
+        self.notes.append(f"the classes differ, so that {score} of all test cases cannot decide{instead}")
+
+    def _common_ap(self, extra: list[Delta]) -> None:
+        """A mean AP over other classes is another number; that of the common ones has no interval."""
+        found = mean_ap_of_common(self.first, self.second, self.common)
+        extra += [] if found is None else [found]
+        self.notes.append("the classes differ, and with them what mean AP is the mean of: it cannot decide")
 
     def _mutants(self, pairs: PairedMutants, extra: list[Delta]) -> dict[str, Difference | None]:
         """What chance does to the scores of common mutants; one of its own where others came or went."""
@@ -193,27 +218,27 @@ class _Work:
             extra.insert(0, delta(what, first, second, pairs.killed, told=True))
         return dict(pairs.known)
 
-    def _copies(self) -> dict[str, Difference | None]:
-        """What chance does to copies among other pictures: a sample of a data set has more or fewer than another."""
-        sizes = [sum(each.get("n") or 0 for each in at(body, "exposure") or ()) for body in self.bodies]
-        found: dict[str, Difference | None] = {}
-        for key in ("copies_across", "exact_across", "confirmed_across", "drop"):
-            first, second = self.first.get(key), self.second.get(key)
-            if first is None or second is None or first.value is None or second.value is None:
-                continue
-            found[key] = counts((int(first.value), sizes[0]), (int(second.value), sizes[1]))
-        return found
+    def _copies(self, extra: list[Delta]) -> None:
+        """Of other pictures, the share that another split has, too, stands in for the pairs."""
+        found = pictures_copied(*self.bodies, same_hashes=self._same_hashes)
+        extra += [] if found is None else [found]
+        known = self.same_data is False
+        other = "the pictures differ" if known else "whether the pictures are the same is not known"
+        instead = "" if found is None else "; the share of pictures with a copy does"
+        self.notes.append(f"{other}: counts of pairs cannot decide{instead}")
 
     def _estimators(self, extra: list[Delta]) -> None:
         found = error_ratio(*self.bodies)
         if found is not None:
             extra.append(delta(found[0].measure, *found, told=True))
 
+    @property
+    def _same_hashes(self) -> bool:
+        return bool(at(self.bodies[0], "hash_spec") == at(self.bodies[1], "hash_spec"))
+
     def _without_other_hashes(self, found: Sequence[Delta]) -> list[Delta]:
         """Hashes that were made otherwise are never compared, nor what was counted with them."""
-        if self.artifact != "assay.contaminate" or at(self.bodies[0], "hash_spec") == at(
-            self.bodies[1], "hash_spec"
-        ):
+        if self.artifact != "assay.contaminate" or self._same_hashes:
             return list(found)
         self.skipped.append(Section("look-alikes", "the hashes were made in different ways (hash_spec)"))
         hashed = {"risk", "copies_across", "drop", "review", "clusters"}
@@ -225,29 +250,31 @@ class _Work:
         by_key = {each.key: each for each in found}
         share, keys = self.limits.share, tuple[str, ...]()
         if self.artifact == "assay.contaminate":
+            if not self.same_data:
+                return [Candidate(by_key["copied"])] if "copied" in by_key else []
             keys = ("copies_across", "risk") if "copies_across" in by_key else ("exact_across",)
-            certain = self.same_data is not False
-            return [
-                Candidate(by_key[key], fact=certain) for key in keys[: 2 if certain else 1] if key in by_key
-            ]
+            return [Candidate(by_key[key], fact=True) for key in keys if key in by_key]
         if self.artifact == "assay.estimate":
             stems = ("accuracy", "estimated_accuracy")
             keys = tuple(each.key for each in found if each.headline and each.key.partition("/")[0] in stems)
             ratio = [Candidate(by_key["rmse_ratio"], LARGER)] if "rmse_ratio" in by_key else []
-            return [*(Candidate(by_key[key], share) for key in keys), *ratio]
+            known = bool(self.same_data)
+            exact = {key: known and key.partition("/")[0] == "accuracy" for key in keys}
+            return [*(Candidate(by_key[key], share, fact=exact[key]) for key in keys), *ratio]
+        accuracy = "accuracy_common" if self.other_classes else "accuracy"
         keys = {
-            "assay.autopsy": ("accuracy",),
+            "assay.autopsy": (accuracy,),
             "assay.mutate": (
                 "mutation_score_common" if pairs is not None and pairs.most else "mutation_score",
-                "accuracy",
+                accuracy,
             ),
             "assay.uamt": ("img_ms_mg", "obj_ms_mg"),
-            "assay.detect_eval": ("mean_ap",),
+            "assay.detect_eval": () if self.other_classes else ("mean_ap",),
         }[self.artifact]
-        if keys[0] == "mutation_score_common" and keys[0] not in by_key:
+        if "mutation_score_common" in keys and "mutation_score_common" not in by_key:
             keys = ("mutation_score", *keys[1:])
         chosen = [Candidate(by_key[key], share) for key in keys if key in by_key]
-        if self.artifact == "assay.autopsy" and "autopsy_score" in by_key:
+        if self.artifact == "assay.autopsy" and "autopsy_score" in by_key and not self.other_classes:
             chosen.append(Candidate(by_key["autopsy_score"], self.limits.score))
         return chosen
 
@@ -308,4 +335,7 @@ class _Work:
         }
         told = [f"{n} {'test case' if n == 1 else 'test cases'} {words}" for words, n in parts.items() if n]
         if told:
-            self.notes.append(f"{', '.join(told)}: the {len(found)} others are compared one by one")
+            self.notes.append(
+                f"{', '.join(told)}: the {len(found)} others are compared one by one, "
+                "and the difference of accuracy is theirs"
+            )

@@ -12,6 +12,8 @@ from app.comparison.results import Delta, Judgement
 
 SAME = 1e-12
 """Numbers this close are equal."""
+ROUNDING = 1e-9
+"""Differences this close are the same one, reckoned in two ways."""
 
 
 def deltas(
@@ -84,7 +86,7 @@ def delta(
         method=None if difference is None else difference.method,
         n=None if difference is None else difference.n,
         judgement="unknown",
-        note=_why(before, after) if moved is None else "",
+        note=_why(before, after) if moved is None else _shared(measure, moved, difference),
     )
     return replace(made, judgement=judged(made, difference, fact=fact or measure.unit == "count"))
 
@@ -102,6 +104,14 @@ def judged(made: Delta, difference: Difference | None, *, fact: bool) -> Judgeme
     if difference is None and not fact:
         return "untested"
     return "better" if (made.difference > 0) == (made.better == "higher") else "worse"
+
+
+def _shared(measure: Measure, moved: float, difference: Difference | None) -> str:
+    """What a difference is of, where it is not that of the two numbers beside it."""
+    if difference is None or difference.n is None or abs(difference.value - moved) <= ROUNDING:
+        return ""
+    what = "test cases" if measure.key == "accuracy" else "mutants"
+    return f"difference of the {difference.n} shared {what}"
 
 
 def _ends(reading: Reading | None) -> Ends:

@@ -99,7 +99,7 @@ def shares(before: tuple[int, int], after: tuple[int, int]) -> Difference | None
         before: successes and trials of the first run.
         after: of the second.
     """
-    if not before[1] or not after[1]:
+    if not all(n and 0 <= k <= n for k, n in (before, after)):
         return None
     first, second = wilson(*before), wilson(*after)
     return independent(
@@ -107,18 +107,21 @@ def shares(before: tuple[int, int], after: tuple[int, int]) -> Difference | None
     )
 
 
-def counts(before: tuple[int, int], after: tuple[int, int]) -> Difference | None:
-    """Difference of two counts among other cases, as far as chance goes: that of `shares`, in cases of the second run.
+def copied(before: tuple[int, int], after: tuple[int, int]) -> Difference | None:
+    """Difference of two shares of pictures that have a copy, over other pictures; None without pictures.
+
+    A picture and its copy are found together or not at all: as chance goes, two pictures count as one.
 
     Args:
-        before: how many, and among how many, in the first run.
+        before: pictures with a copy, and all pictures, in the first run.
         after: in the second.
     """
-    found = shares(before, after)
-    if found is None or found.ci is None:
+    if not all(n and 0 <= k <= n for k, n in (before, after)):
         return None
-    ends = found.ci[0] * after[1], found.ci[1] * after[1]
-    return Difference(after[0] - before[0], ends, found.p_value, found.method)
+    first, second = (wilson(-(-k // 2), -(-n // 2)) for k, n in (before, after))
+    return independent(
+        before[0] / before[1], (first.low, first.high), after[0] / after[1], (second.low, second.high)
+    )
 
 
 def independent(before: float, before_ci: Ends, after: float, after_ci: Ends) -> Difference | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 from app.comparison.body import Body, number, rows
 from app.comparison.differences import Difference, pooled
@@ -10,12 +11,15 @@ from app.comparison.measures import Reading, measure
 
 LARGER = 0.05
 """A ratio of errors that moved by this much matters."""
+_Ratio: TypeAlias = tuple[float, int, float | None]
+"""Ratio, repetitions, and the ratio's standard error if the report has it."""
 
 
 def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference] | None:
     """The error of the estimators against simple random sampling: geometric mean over what both runs evaluated.
 
-    The root mean squared error of R repetitions has a standard error of 1 / √(2R) of itself, as that of normal errors.
+    Each ratio has the standard error of its report. Where a report has none, it is 1 / √(2R) of the ratio with R
+    repetitions, as that of normal errors.
 
     Returns:
         Both means and their difference; None if nothing was evaluated in both.
@@ -25,7 +29,7 @@ def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference
     if not common:
         return None
     logs = [math.log(second[key][0]) - math.log(first[key][0]) for key in common]
-    errors = [math.sqrt(1 / (2 * first[key][1]) + 1 / (2 * second[key][1])) for key in common]
+    errors = [_error(first[key], second[key]) for key in common]
     found = pooled(logs, errors)
     if found is None or found.ci is None:
         return None
@@ -42,12 +46,19 @@ def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference
     return Reading(what, base, n=len(common)), Reading(what, last, n=len(common)), scaled
 
 
-def _ratios(body: Body) -> dict[tuple[str, str, str], tuple[float, int]]:
-    """Ratio and repetitions, by population, estimator and budget; exact estimates have no ratio."""
+def _error(before: _Ratio, after: _Ratio) -> float:
+    """Standard error of the difference of two logarithms."""
+    if before[2] is not None and after[2] is not None:
+        return math.hypot(before[2] / before[0], after[2] / after[0])
+    return math.sqrt(1 / (2 * before[1]) + 1 / (2 * after[1]))
+
+
+def _ratios(body: Body) -> dict[tuple[str, str, str], _Ratio]:
+    """By population, estimator and budget; exact estimates have no ratio."""
     found = {}
     for each in rows(body, "results"):
         ratio, repetitions = number(each.get("rmse_ratio_srs")), each.get("repetitions")
         if ratio and ratio > 0 and isinstance(repetitions, int) and repetitions > 0:
             key = str(each.get("subject")), str(each.get("estimator")), str(each.get("budget"))
-            found[key] = ratio, repetitions
+            found[key] = ratio, repetitions, number(each.get("rmse_ratio_srs_se"))
     return found

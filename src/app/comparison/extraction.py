@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.comparison.body import Body, at, block, ends, number, rows
+from app.comparison.body import Body, at, block, count, ends, number, rows
 from app.comparison.measures import PARTS, Reading, measure
 
 RISKS = ("NONE", "INFO", "LOW", "REVIEW", "HIGH", "CRITICAL")
@@ -23,7 +23,7 @@ def _reading(
         found,
         interval[0] if interval else None,
         interval[1] if interval else None,
-        n if isinstance(n, int) and not isinstance(n, bool) else None,
+        count(n),
         "" if found is not None else reason or "the report has no such number",
     )
 
@@ -67,8 +67,8 @@ def _classes(classes: Sequence[Body], *names: str) -> Iterator[Reading]:
 
 def _mutate(body: Body) -> Iterator[Reading]:
     summary, original = block(body, "summary"), block(body, "original")
-    counts = [summary.get(name) for name in ("killed", "killed_weak", "survived", "inconclusive")]
-    judged = sum(each for each in counts if isinstance(each, int))
+    counted = ("killed", "killed_weak", "survived", "inconclusive")
+    judged = sum(count(summary.get(name)) or 0 for name in counted)
     score, n = summary.get("mutation_score"), at(body, "subject", "n")
     yield _reading("mutation_score", score, summary.get("mutation_score_ci"), judged, headline=True)
     yield _reading("accuracy", original.get("accuracy"), original.get("accuracy_ci"), n, headline=True)
@@ -102,7 +102,7 @@ def _uamt(body: Body) -> Iterator[Reading]:
     yield _reading("mutants", summary.get("mutants"))
     yield _reading("killed", at(summary, "killed", "mg"))
     operators = [each for each in rows(body, "by_operator") if each.get("rate") is each.get("block") is None]
-    several = len({each.get("model") for each in operators}) > 1
+    several = len({str(each.get("model")) for each in operators}) > 1
     for each in operators:
         name = f"{each.get('model')}/{each.get('operator')}" if several else f"{each.get('operator')}"
         yield _reading(f"img_ms_mg/{name}", at(each, "img_ms", "mg"), n=each.get("mutants"))
@@ -121,7 +121,7 @@ def _estimate(body: Body) -> Iterator[Reading]:
         subject = str(population.get("name"))
         ending = f"/{subject}" if several else ""
         mine = [each for each in found if each.get("subject") == subject and each.get("estimator") == name]
-        last = max(mine, key=lambda each: each.get("budget") or 0, default={})
+        last = max(mine, key=lambda each: number(each.get("budget")) or 0.0, default={})
         if labelled:
             ci = last.get("interval") or last.get("always_valid")
             missing = "the labels were not all there yet"

@@ -50,7 +50,10 @@ def mutants(before: Body, after: Body) -> PairedMutants | None:
     """
     if any(not isinstance(at(each, "mutants"), list | tuple) for each in (before, after)):
         return None
-    first, second = _judged(before), _judged(after)
+    several = any(
+        len({str(row.get("model")) for row in rows(each, "mutants")}) > 1 for each in (before, after)
+    )
+    first, second = _judged(before, several=several), _judged(after, several=several)
     common = [key for key in first if key in second]
     flags = [np.array([_killed(side[key]) for key in common], dtype=bool) for side in (first, second)]
     moved = [
@@ -81,7 +84,7 @@ def mutants(before: Body, after: Body) -> PairedMutants | None:
     if not made.whole:
         counts = [(sum(map(_killed, side.values())), len(side)) for side in (first, second)]
         return replace(made, known={name: shares(counts[0], counts[1])})
-    groups = {"": np.ones(len(common), dtype=bool)} | _operators(first, common)
+    groups = {"": np.ones(len(common), dtype=bool)} | _operators(first, common, several=several)
     known: dict[str, Difference | None] = {}
     for operator, members in groups.items():
         ending = f"/{operator}" if operator else ""
@@ -95,9 +98,10 @@ def mutants(before: Body, after: Body) -> PairedMutants | None:
     return replace(made, known=known)
 
 
-def _operators(side: Mapping[str, Body], common: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+def _operators(
+    side: Mapping[str, Body], common: Sequence[str], *, several: bool
+) -> dict[str, NDArray[np.bool_]]:
     """Which of the common mutants each operator made; of several models, by model and operator."""
-    several = len({side[key].get("model") for key in common}) > 1
     names = [
         f"{side[key].get('model')}/{side[key].get('operator')}" if several else str(side[key].get("operator"))
         for key in common
@@ -105,12 +109,10 @@ def _operators(side: Mapping[str, Body], common: Sequence[str]) -> dict[str, NDA
     return {name: np.array([each == name for each in names], dtype=bool) for name in dict.fromkeys(names)}
 
 
-def _judged(body: Body) -> dict[str, Body]:
-    """The mutants that count in the score, by key; of several models, by model and key."""
-    listed = rows(body, "mutants")
-    several = len({each.get("model") for each in listed}) > 1
+def _judged(body: Body, *, several: bool) -> dict[str, Body]:
+    """The mutants that count in the score, by key; of several models in either run, by model and key."""
     found = {}
-    for each in listed:
+    for each in rows(body, "mutants"):
         verdict = each.get("verdict")
         if verdict is not None and verdict not in JUDGED:
             continue

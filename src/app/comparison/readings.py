@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.comparison.body import Body, at, block
+from app.comparison.body import UNSOUND, Body, at, block
 from app.comparison.extraction import READERS
 from app.comparison.measures import Measure, Reading
 from app.errors import UserError
@@ -67,12 +67,15 @@ def read(body: Body) -> Readings:
         body: any report's JSON.
 
     Raises:
-        UserError: it has no schema block, or is of an artifact or version that cannot be read.
+        UserError: it has no schema block, is of an artifact or version that cannot be read, or is not sound.
     """
     artifact, version = _schema(body)
     found: dict[str, Reading] = {}
-    for each in READERS[artifact](body):
-        found.setdefault(each.measure.key, each)
+    try:
+        for each in READERS[artifact](body):
+            found.setdefault(each.measure.key, each)
+    except UNSOUND as error:
+        raise UserError(f"it is no sound report: {error}") from error
     subject = block(body, "subject")
     run = block(body, "run")
     return Readings(

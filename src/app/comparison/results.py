@@ -17,8 +17,8 @@ Rule: TypeAlias = Literal[
     "beyond noise", "by size alone", "a fact", "within noise", "too small", "equal", "nothing shared"
 ]
 """Why a difference decides, or does not: beyond chance and large enough; large enough, and nothing is known about
-chance; a count, about which there is no chance; explained by chance; too small to matter; none at all; the runs share
-no number that could decide."""
+chance; a count or share of all there is, about which there is no chance; explained by chance; too small to matter; none
+at all; the runs share no number that could decide."""
 
 
 @dataclass(frozen=True)

@@ -72,15 +72,17 @@ def _score(body: Body) -> object:
 
 
 def _sub_scores(body: Body) -> dict[str, float]:
-    found = block(body, "sub_scores") or block(body, "original", "sub_scores")
-    return {name: each for name, value in found.items() if (each := number(value)) is not None}
+    return _numbers(block(body, "sub_scores") or block(body, "original", "sub_scores"))
 
 
 def _weights(body: Body) -> dict[str, float]:
     """Weights that differ from 1."""
     profile = str(at(body, "settings", "profile") or "assay")
-    given = {name: float(value) for name, value in block(body, "settings", "weights").items()}
-    return {**WEIGHTS.get(profile, {}), **given}
+    return {**WEIGHTS.get(profile, {}), **_numbers(block(body, "settings", "weights"))}
+
+
+def _numbers(found: Body) -> dict[str, float]:
+    return {name: each for name, value in found.items() if (each := number(value)) is not None}
 
 
 def noise(

@@ -19,7 +19,7 @@ class Candidate:
     smallest: float = 0.0
     """Difference from which on it matters; in the unit of the number."""
     fact: bool = False
-    """Whether it is a plain count: then any difference matters."""
+    """Whether it is known without any chance."""
 
     @property
     def rule(self) -> Rule | None:
@@ -29,12 +29,12 @@ class Candidate:
             return None
         if self.delta.judgement == "equal":
             return "equal"
-        if self.fact:
-            return "a fact"
         if self.delta.judgement == "within noise":
             return "within noise"
         if abs(moved) < self.smallest - 1e-9:
             return "too small"
+        if self.fact:
+            return "a fact"
         return "by size alone" if self.delta.judgement == "untested" else "beyond noise"
 
     @property

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from app.comparison.body import at, block
 from app.comparison.readings import task_of
 from app.errors import UserError
+from app.reporting.history.excerpt import read_whole
+from app.reporting.history.gathering import moment
 from app.runs import RunInfo
 from app.tracking import Store
 
@@ -46,25 +48,23 @@ class Chosen:
         """What it is about."""
         if self.info is not None:
             return self.info.subject
-        return str((self.body.get("subject") or {}).get("name") or "")
+        return str(at(self.body, "subject", "name") or "")
 
     @property
     def run_id(self) -> str:
         """The run that wrote it; empty if nobody knows."""
-        return self.info.id if self.info is not None else str((self.body.get("run") or {}).get("id") or "")
+        return self.info.id if self.info is not None else str(at(self.body, "run", "id") or "")
 
     @property
     def started(self) -> datetime | None:
         """When that run started; None if nobody knows."""
         if self.info is not None:
             return self.info.start
-        with suppress(ValueError, TypeError):
-            return datetime.fromisoformat(str((self.body.get("run") or {}).get("started"))).astimezone()
-        return None
+        return moment(str(at(self.body, "run", "started")))
 
     def artifact(self, name: str) -> Path | None:
         """A file beside the report, fetched from the store if need be; None if there is none."""
-        if (self.folder / name).exists():
+        if (self.folder / name).is_file():
             return self.folder / name
         if self.info is not None:
             with suppress(UserError):
@@ -72,19 +72,33 @@ class Chosen:
         return None
 
     def part(self, name: str) -> Chosen | None:
-        """The report of a part of a checkup, if it can be read."""
-        parts = self.body.get("parts")
-        found = parts.get(name) if isinstance(parts, Mapping) else None
-        if not isinstance(found, Mapping):
-            return None
-        with suppress(UserError):
-            if found.get("report") and (self.folder / str(found["report"])).exists():
-                return _from_file(self.store, name, self.folder / str(found["report"]))
-            known = ((self.body.get("run") or {}).get("parts") or {}).get(name) or {}
-            run_id = found.get("run_id") or known.get("id")
-            if run_id:
-                return _from_run(self.store, name, self.store.info(str(run_id)))
+        """The report of a part of a checkup, if it can be read: from its folder, or else from the store."""
+        for found in (self._part_beside, self._part_in_store):
+            with suppress(UserError):
+                part = found(name)
+                if part is not None and at(part.body, "schema", "artifact") in _artifacts(name):
+                    return part
         return None
+
+    def _part_beside(self, name: str) -> Chosen | None:
+        """The file that the checkup names; never one outside its folder."""
+        given = at(self.body, "parts", name, "report")
+        path = _place(str(self.folder / given)) if given and isinstance(given, str) else None
+        if path is None or path.is_dir() or not path.resolve().is_relative_to(self.folder.resolve()):
+            return None
+        return _from_file(self.store, name, path)
+
+    def _part_in_store(self, name: str) -> Chosen | None:
+        known = block(self.body, "run", "parts", name)
+        run_id = at(self.body, "parts", name, "run_id") or known.get("id")
+        if not run_id or not isinstance(run_id, str):
+            return None
+        return _from_run(self.store, name, self.store.info(run_id))
+
+
+def _artifacts(part: str) -> tuple[str, ...]:
+    """What the report of a part of a checkup can be."""
+    return ("assay.mutate", "assay.uamt") if part == "mutate" else (f"assay.{part}",)
 
 
 def choose(
@@ -111,8 +125,8 @@ def choose(
     Raises:
         UserError: there is no such run or report, it did not finish, or it cannot be read.
     """
-    given = Path(name).expanduser()
-    if given.exists():
+    given = _place(name)
+    if given is not None:
         return _from_file(store, role, given)
     if name == NEWEST:
         found = store.parents(task, subject, limit=1)
@@ -124,33 +138,38 @@ def choose(
         return _from_run(store, role, _previous(store, later, role))
     if name.endswith(".json") or "/" in name.rstrip("/"):
         raise UserError(f"{role}={name}: there is no such file or folder")
-    info = _by_id(store, name, role) or _by_model(store, name, role, task, subject)
-    return _from_run(store, role, info)
+    return _from_run(store, role, _named(store, name, role, task, subject))
 
 
-def _by_id(store: Store, name: str, role: str) -> RunInfo | None:
-    """The run whose id this is, or begins so; None if none does."""
-    if not re.fullmatch(r"[0-9a-f]{1,32}", name):
-        return None
-    try:
-        return store.info(store.resolve(name))
-    except UserError as error:
-        if str(error).startswith("more than one"):
-            raise UserError(f"{role}: {error}") from None
-        return None
+def _named(store: Store, name: str, role: str, task: str | None, subject: str | None) -> RunInfo:
+    """The run whose id this is, or begins so; else the newest finished run about a model of this name.
 
-
-def _by_model(store: Store, name: str, role: str, task: str | None, subject: str | None) -> RunInfo:
-    """The newest finished run about a model; about the same data as the subject, if there is one."""
+    Of several runs about the model, one about the same data as the subject, if there is one.
+    """
+    kind = f" of task={task}" if task else ""
+    reason = (
+        f"{role}={name}: no finished run{kind} in {store.address} has an id that begins so, or is about a model "
+        "of that name; allowed: an id, the beginning of one, latest, previous, a model's name, a report.json"
+    )
+    if re.fullmatch(r"[0-9a-f]{1,32}", name):
+        try:
+            return store.info(store.resolve(name))
+        except UserError as error:  # it can still be a model's name
+            if str(error).startswith("more than one"):
+                reason = f"{role}: {error}"
     found = _about(store, name, task)
     if not found:
-        kind = f" of task={task}" if task else ""
-        raise UserError(
-            f"{role}={name}: no finished run{kind} in {store.address} has an id that begins so, or is about a model "
-            "of that name; allowed: an id, the beginning of one, latest, previous, a model's name, a report.json"
-        )
+        raise UserError(reason)
     data = (subject or "").rpartition("@")[2]
     return next((each for each in found if data and each.subject.rpartition("@")[2] == data), found[0])
+
+
+def _place(name: str) -> Path | None:
+    """The file or folder of this name; None if there is none, or no file can be called so."""
+    with suppress(OSError, RuntimeError, ValueError):
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    return None
 
 
 def _about(store: Store, name: str, task: str | None = None) -> list[RunInfo]:
@@ -196,27 +215,19 @@ def _from_run(store: Store, role: str, info: RunInfo) -> Chosen:
 
 def _from_file(store: Store, role: str, path: Path) -> Chosen:
     report = path / "report.json" if path.is_dir() else path
-    if not report.is_file():
+    if path.is_dir() and _place(str(report)) is None:
         raise UserError(f"{role}={path}: the folder has no report.json")
     return Chosen(_body(role, report), report, report.parent, str(report), None, store)
 
 
 def _body(role: str, path: Path) -> Mapping[str, Any]:
     try:
-        body = json.loads(path.read_bytes().decode("utf-8"), parse_constant=_refuse)
-    except OSError as error:
-        raise UserError(f"{role}: cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(
-            f"{role}: {path} is no report: not strict JSON ({str(error).partition(chr(10))[0]})"
-        ) from None
-    if not isinstance(body, dict) or not isinstance(body.get("schema"), dict):
+        body = read_whole(path)
+    except UserError as error:
+        raise UserError(f"{role}: {path} is no report: {error}") from None
+    if not isinstance(body.get("schema"), dict):
         raise UserError(f"{role}: {path} is no report of Assay: it has no schema block")
     return body
-
-
-def _refuse(token: str) -> Literal[True]:
-    raise ValueError(f"it holds the token {token}")
 
 
 def choose_two(store: Store, before: str, after: str) -> tuple[Chosen, Chosen]:
@@ -245,7 +256,7 @@ def choose_two(store: Store, before: str, after: str) -> tuple[Chosen, Chosen]:
 
 def _is_sure(name: str) -> bool:
     """Whether a name means the same whatever the other side is."""
-    return name == NEWEST or Path(name).expanduser().exists() or bool(re.fullmatch(r"[0-9a-f]{8,32}", name))
+    return name == NEWEST or _place(name) is not None or bool(re.fullmatch(r"[0-9a-f]{8,32}", name))
 
 
 def _common_task(store: Store, before: str, after: str) -> str | None:

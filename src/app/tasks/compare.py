@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.comparison import Cases, Comparison, Limits, Side, cases, compare_all
-from app.comparison.body import at
+from app.comparison.body import UNSOUND, at, block, count, texts
 from app.comparison.measures import PARTS
 from app.errors import NotPassed, UserError
 from app.job import Job
@@ -67,7 +67,7 @@ class Compare:
         """Find both reports, compare them, report; raise NotPassed if the verdict is one to fail on."""
         started = datetime.now().astimezone()
         before, after = choose_two(self.store, self.before, self.after)
-        found = compare_all(side(before), side(after), self.limits)
+        found = compared(before, after, self.limits)
         subject = _subject(after)
         with runs.opened(self.store, "compare", job, subject=subject) as run:
             report = compare_report(
@@ -102,6 +102,35 @@ class Compare:
             raise NotPassed(words.gate(report))
 
 
+def compared(before: Chosen, after: Chosen, limits: Limits) -> Comparison:
+    """The comparison of two reports.
+
+    Raises:
+        UserError: they cannot be compared, or what one of them holds makes no sense.
+    """
+    sides = side(before), side(after)
+    try:
+        return compare_all(*sides, limits)
+    except UNSOUND as error:
+        for role, chosen, each in zip(("before", "after"), (before, after), sides, strict=True):
+            _check(role, chosen, each, limits)
+        raise UserError(
+            f"{before.report} and {after.report} are no sound reports to compare: {_line(error)}"
+        ) from error
+
+
+def _check(role: str, chosen: Chosen, each: Side, limits: Limits) -> None:
+    """Raises UserError if a report cannot even be compared with itself."""
+    try:
+        compare_all(each, each, limits)
+    except UNSOUND as error:
+        raise UserError(f"{role}: {chosen.report} is no sound report: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}, {str(error).partition(chr(10))[0]}"
+
+
 def side(chosen: Chosen) -> Side:
     """A report with what was predicted of each test case, and the parts of a checkup with theirs."""
     parts = {name: part for name in PARTS if (part := chosen.part(name)) is not None}
@@ -124,14 +153,13 @@ def _cases(chosen: Chosen) -> Cases | None:
 
 def source(chosen: Chosen) -> Source:
     """What a report says about one of the two."""
-    n = at(chosen.body, "subject", "n")
     return Source(
         source=chosen.source,
         report=str(chosen.report),
         run_id=chosen.run_id,
         task=chosen.task,
         subject=chosen.subject,
-        n=n if isinstance(n, int) else None,
+        n=count(at(chosen.body, "subject", "n")),
         started=str(at(chosen.body, "run", "started") or ""),
         model_digest=str(at(chosen.body, "subject", "model_digest") or ""),
         data_digest=str(at(chosen.body, "subject", "data_digest") or ""),
@@ -140,16 +168,15 @@ def source(chosen: Chosen) -> Source:
 
 def _subject(chosen: Chosen) -> lineage.Subject:
     """The subject of the second run, without its notes, which are not about the comparison."""
-    known = at(chosen.body, "subject") or {}
-    n = known.get("n")
+    known = block(chosen.body, "subject")
     return lineage.Subject(
         name=chosen.subject,
         model=str(known.get("model") or ""),
         dataset=str(known.get("dataset") or ""),
         model_digest=str(known.get("model_digest") or ""),
         data_digest=str(known.get("data_digest") or ""),
-        n=n if isinstance(n, int) else 0,
-        classes=tuple(map(str, known.get("classes") or ())),
+        n=count(known.get("n")) or 0,
+        classes=texts(known.get("classes")),
     )
 
 

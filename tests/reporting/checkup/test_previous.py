@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.comparison.differences import independent
 from app.reporting.checkup.previous import better, changes, moved_by, previous
 from app.reporting.checkup.report import Number
 
@@ -79,3 +80,25 @@ def test_without_a_number_in_common_nothing_is_claimed(make_checkup):
     assert "net@test" in better(None, now.subject).answer
     same = replace(found, differs=("settings",))
     assert "The model is the same as then." in better(same, now.subject).meaning
+
+
+def test_chance_counts_as_in_a_comparison():
+    """Intervals that reach far only away from each other leave little to chance; those of half the width do not say."""
+    then, now = {"accuracy": Number(0.90, (0.82, 0.91))}, {"accuracy": Number(0.93, (0.92, 0.99))}
+    [found] = changes(then, now)
+    noise = independent(0.90, (0.82, 0.91), 0.93, (0.92, 0.99))
+    assert (found.verdict, noise.noise) == ("better", False)
+    assert found.margin == pytest.approx(0.03 - noise.ci[0])
+    [back] = changes(now, then)
+    assert back.verdict == "worse"
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(0.505, "same"), (0.51, "better"), (0.48, "worse")])
+def test_without_an_interval_the_size_decides(after, verdict):
+    [found] = changes({"mutation_score": Number(0.5)}, {"mutation_score": Number(after)})
+    assert (found.verdict, found.margin) == (verdict, 0.01)
+
+
+def test_a_change_too_small_to_matter_is_none():
+    [found] = changes({"accuracy": Number(0.9, (0.899, 0.901))}, {"accuracy": Number(0.905, (0.904, 0.906))})
+    assert found.verdict == "same"

@@ -10,7 +10,7 @@ import pytest
 from app.comparison import read
 from app.comparison.readings import NEWEST
 from app.errors import UserError
-from app.reporting.history.excerpt import LARGEST, LONG, read_excerpt
+from app.reporting.history.excerpt import LARGEST, LONG, read_excerpt, read_whole
 
 from .bodies import autopsy, write
 
@@ -87,6 +87,19 @@ def test_a_file_that_is_too_large_is_not_even_read(tmp_path):
         os.truncate(file.fileno(), LARGEST + 1)
     with pytest.raises(UserError, match="it is larger than 64 MB"):
         read_excerpt(path)
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "report.json")
+    with pytest.raises(UserError, match="it is no regular file"):
+        read_excerpt(tmp_path / "report.json")
+
+
+@pytest.mark.parametrize("read_file", [read_excerpt, read_whole])
+def test_half_a_surrogate_pair_is_written_out(tmp_path, read_file):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"\ud800": ["a\udfffb", "\U0001f600", "\\ud800"]}, indent=2) + "\n")
+    assert read_file(path) == {"\\ud800": ["a\\udfffb", "\U0001f600", "\\ud800"]}
 
 
 def test_a_missing_file_is_said(tmp_path):

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import pytest
 
+from app.comparison.extraction import READERS
 from app.errors import UserError
 from app.reporting.history import assembly, gathering
 from app.reporting.history.gathering import moment, scan
@@ -97,3 +98,25 @@ def test_times_are_read_with_and_without_a_zone():
     assert moment("2026-05-03").utcoffset() is not None
     assert moment("yesterday") is None
     assert moment("") is None
+
+
+def test_an_odd_report_is_left_out_and_the_rest_goes_on(tmp_path, monkeypatch):
+    write(tmp_path / "a" / "report.json", autopsy(1, subject="\\"))
+    odd = {"n": 10**400, "classes": 5, "name": [1]}
+    write(tmp_path / "b" / "report.json", {**autopsy(2), "subject": odd, "run": {"started": "0001-01-01"}})
+    write(tmp_path / "c" / "report.json", autopsy(3, accuracy=1e300))
+    found = scan(tmp_path)
+    assert [each.n for each in found.found] == [400, 0, 400]
+    assert found.found[2].readings.get("accuracy").value is None
+
+    def broken(body):
+        raise TypeError("unhashable")
+        yield
+
+    monkeypatch.setitem(READERS, "assay.autopsy", broken)
+    sound = autopsy(4)
+    sound["schema"]["artifact"] = "assay.mutate"
+    write(tmp_path / "d" / "report.json", sound)
+    found = scan(tmp_path)
+    assert [each.source for each in found.found] == ["d/report.json"]
+    assert {each.reason for each in found.excluded} == {"it is no sound report: unhashable"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from app.comparison import Limits
+from app.comparison.differences import independent
 from app.reporting.checkup.answers import BETTER
 from app.reporting.checkup.report import (
     Change,
@@ -26,8 +27,10 @@ TITLES: Mapping[str, str] = {
     "operational_accuracy": "Accuracy in operation",
 }
 """The headline numbers of which more is better."""
-SHARE_MARGIN = 0.02
-"""Change of a share without an interval that is left to chance."""
+SMALLEST = {"autopsy_score": Limits.score}
+"""Change from which on a number matters; `Limits.share` for the others."""
+ROUNDING = 1e-9
+"""Changes this close to a limit are on it."""
 
 
 def previous(
@@ -72,27 +75,34 @@ def differences(report: CheckupReport, subject: Subject, settings: Settings) -> 
 def changes(then: Mapping[str, Number], now: Mapping[str, Number]) -> tuple[Change, ...]:
     """The headline numbers that both have, with what has become of them; larger is better.
 
-    Two intervals of half widths a and b leave changes up to sqrt(a² + b²) to chance, as if the two were independent:
-    on the same test cases that is cautious. The autopsy score has no interval; it rests on the same test cases as the
-    accuracy and is taken for as uncertain.
+    Chance and size count as in a comparison of two reports: what the two intervals explain is left to chance, as if
+    the two were independent, which is cautious on the same test cases; and a change matters from a point on. The
+    autopsy score has no interval; it rests on the same test cases as the accuracy and is taken for as uncertain.
     """
     found = []
     for key, title in TITLES.items():
         before, after = then.get(key, Number(None)), now.get(key, Number(None))
         if before.value is None or after.value is None or not defined(before.value + after.value):
             continue
-        margin = _margin(before, after)
+        difference, smallest = after.value - before.value, SMALLEST.get(key, Limits.share)
+        noise = _noise(before, after, rising=difference > 0)
         if key == "autopsy_score":
-            margin = 100 * _margin(then.get("accuracy", Number(None)), now.get("accuracy", Number(None)))
-        difference = after.value - before.value
-        verdict: Verdict = "same" if abs(difference) <= margin else "better" if difference > 0 else "worse"
-        found.append(Change(key, title, before, after, difference, margin, verdict))
+            sides = (each.get("accuracy", Number(None)) for each in (then, now))
+            noise = 100 * _noise(*sides, rising=difference > 0)
+        same = abs(difference) <= noise + ROUNDING or abs(difference) < smallest - ROUNDING
+        verdict: Verdict = "same" if same else "better" if difference > 0 else "worse"
+        found.append(Change(key, title, before, after, difference, max(noise, smallest), verdict))
     return tuple(found)
 
 
-def _margin(before: Number, after: Number) -> float:
-    halves = [(each.ci[1] - each.ci[0]) / 2 for each in (before, after) if each.ci is not None]
-    return math.hypot(*halves) if len(halves) == 2 and defined(sum(halves)) else SHARE_MARGIN
+def _noise(before: Number, after: Number, *, rising: bool) -> float:
+    """How far a number rises or falls by chance; 0 where nothing is known about it."""
+    if before.value is None or after.value is None:
+        return 0.0
+    found = independent(before.value, before.ci, after.value, after.ci)
+    if found is None or found.ci is None or not defined(sum(found.ci)):
+        return 0.0
+    return found.value - found.ci[0] if rising else found.ci[1] - found.value
 
 
 def better(found: Previous | None, subject: Subject) -> Question:

@@ -6,6 +6,8 @@ A mutate report of 420 kB with 208 mutants takes a tenth of the time so. Any oth
 from __future__ import annotations
 
 import json
+import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,6 +27,10 @@ LONG = frozenset(
 """Keys at the top of a report from which no number is read."""
 _KEY = b'\n  "'
 """How a key at the top begins in a file as `schema.dumps` writes it: inside strings there are no line ends."""
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+"""A surrogate in a JSON text."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""A surrogate without its other half."""
 
 
 def read_excerpt(path: Path) -> Mapping[str, Any]:
@@ -33,15 +39,34 @@ def read_excerpt(path: Path) -> Mapping[str, Any]:
     Raises:
         UserError: why it is no such file, in words that go behind its name.
     """
+    content = _content(path)
+    body = _parsed(_shortened(content))
+    return _object(_whole(content) if body is None else body)
+
+
+def read_whole(path: Path) -> Mapping[str, Any]:
+    """The JSON object in a report file.
+
+    Raises:
+        UserError: why it is no such file, in words that go behind its name.
+    """
+    return _object(_whole(_content(path)))
+
+
+def _content(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LARGEST:
-            raise UserError(f"it is larger than {LARGEST // 2**20} MB")
-        content = path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UserError("it is no regular file")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise UserError(f"it cannot be read: {error.strerror or error}") from None
-    body = _parsed(_shortened(content))
-    if body is None:
-        body = _whole(content)
+    if len(content) > LARGEST:
+        raise UserError(f"it is larger than {LARGEST // 2**20} MB")
+    return content
+
+
+def _object(body: Any) -> Mapping[str, Any]:
     if not isinstance(body, dict):
         raise UserError("it is no report of Assay: it holds no object")
     return body
@@ -66,7 +91,7 @@ def _shortened(content: bytes) -> bytes:
 
 def _parsed(content: bytes) -> Any:
     try:
-        return json.loads(content, parse_constant=_refuse)
+        return _load(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
 
@@ -74,13 +99,22 @@ def _parsed(content: bytes) -> Any:
 def _whole(content: bytes) -> Any:
     """Everything parsed, to say what is wrong."""
     try:
-        return json.loads(content.decode("utf-8"), parse_constant=_refuse)
+        return _load(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UserError(f"it is not JSON: not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise UserError(f"it is not JSON: {error.msg} at line {error.lineno}") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"it is not strict JSON: {error}") from None
+
+
+def _load(text: str) -> Any:
+    """What a JSON text holds; halves of surrogate pairs, which no file or store takes, written out in letters."""
+    body = json.loads(text, parse_constant=_refuse)
+    if not _ESCAPED.search(text):
+        return body
+    plain = json.dumps(body, ensure_ascii=False)
+    return json.loads(_HALF.sub(lambda half: rf"\\u{ord(half[0]):04x}", plain))
 
 
 def _refuse(token: str) -> NoReturn:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from app.comparison import Readings, read
+from app.comparison.body import block, count, texts
 from app.errors import UserError
 from app.reporting.history.excerpt import read_excerpt
 from app.reporting.history.report import Excluded
@@ -90,32 +91,27 @@ def _read(path: Path, source: str, otherwise: datetime, time_from: Literal["stor
     body = read_excerpt(path)
     readings = read(body)
     time = moment(readings.started)
-    subject, wrote = _object(body, "subject"), _object(_object(body, "schema"), "generator")
-    names, n = subject.get("classes"), subject.get("n")
+    subject, wrote = block(body, "subject"), block(body, "schema", "generator")
+    names = subject.get("classes")
     return Found(
         readings=readings,
         time=time or otherwise.astimezone(),
         time_from="report" if time else time_from,
         source=source,
         generator=str(wrote.get("version") or ""),
-        classes=tuple(map(str, names)) if isinstance(names, list) else None,
-        n=n if isinstance(n, int) else 0,
+        classes=texts(names) if isinstance(names, list) else None,
+        n=count(subject.get("n")) or 0,
     )
-
-
-def _object(body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """What a key holds, if that is an object; else an empty one."""
-    found = body.get(key)
-    return found if isinstance(found, Mapping) else {}
 
 
 def moment(text: str) -> datetime | None:
     """The time that a text in ISO 8601 means, in this machine's zone if it names none; None if it means none."""
     try:
         found = datetime.fromisoformat(text)
-        return found if found.tzinfo else found.astimezone()
+        here = found.astimezone()  # fails for times that other zones cannot tell
     except (ValueError, OverflowError, OSError):
         return None
+    return found if found.tzinfo else here
 
 
 def scan(folder: Path) -> Gathered:
