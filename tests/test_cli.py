@@ -169,7 +169,7 @@ MISTAKES = {
     "suite with a lost case": (["+task.suites={smoke: lost.txt}"], "suites.smoke: lost.txt lists index 99999"),
     "suite that is a number": (["+task.suites={smoke: 3}"], "suites.smoke: give a file, or a list of indices"),
     "run that is not there": (["resume=" + 32 * "0"], "run 0{32} cannot be read from sqlite:.*not found"),
-    "run that is no run": (["resume=mine"], "run 'mine' is no run; allowed: latest, previous, an id"),
+    "run that is no run": (["resume=mine"], "run 'mine' is no run; allowed: an id"),
     "store of no kind": (["tracking.uri=ftp://somewhere"], "tracking.uri=ftp://somewhere cannot hold runs; allowed"),
 }  # fmt: skip
 

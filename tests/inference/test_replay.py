@@ -145,6 +145,25 @@ def test_every_start_gives_the_bits_of_the_full_pass(name: str) -> None:
     assert not any("forward" in vars(child) for child in module.modules())
 
 
+class Settling(nn.Module):
+    """Measures something in its first pass and keeps it, as torchvision's RoI pooling does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.scale = nn.Linear(8, 3), None
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.scale = self.scale or float(x.shape[1])
+        return self.linear(x) / self.scale
+
+
+def test_a_model_that_settles_in_its_first_pass_is_replayed():
+    replay = Replay(Settling().eval())
+    with replay.installed(), torch.no_grad():
+        replay.survey(torch.rand(2, 8))
+    assert replay.reason is None
+
+
 @pytest.mark.parametrize(("make", "reason"), [(Stateful, "keeps state"), (Random, "same output twice")])
 def test_models_that_cannot_be_replayed_say_why_and_run_whole(make: type[nn.Module], reason: str) -> None:
     replay = Replay(make().eval())

@@ -113,7 +113,7 @@ def test_ctrl_c_in_a_task_that_keeps_nothing_says_so(assay, monkeypatch):
     assert not (assay.folder / "mlruns" / "work" / run.info.run_id).exists()
 
 
-def test_one_run_is_not_resumed_twice_at_once(assay, many_batches):
+def test_one_run_is_not_resumed_twice_at_once(assay, many_batches, undisturbed):
     """A run whose process lives is left alone."""
     sleeper = subprocess.Popen(["sleep", "60"])
     try:
@@ -123,9 +123,8 @@ def test_one_run_is_not_resumed_twice_at_once(assay, many_batches):
         store = Store(folder=assay.folder / "mlruns")
         run = store.start("mutate elsewhere", task="mutate")
         store.write(run.id, tags={"pid": sleeper.pid, "process_start": lineage._began(sleeper.pid)})
-        digest = assay.runs("tags.`assay.kind` = 'parent' and attributes.status = 'FINISHED'")[0].data.tags
-        same = {key: digest[f"assay.{key}"] for key in ("config_digest", "model_digest", "data_digest")}
-        store.write(run.id, tags=same)
+        same = {key: undisturbed["subject"][key] for key in ("model_digest", "data_digest")}
+        store.write(run.id, tags={**same, "config_digest": undisturbed["settings"]["config_digest"]})
         ended = assay(*many_batches, f"resume={run.id}")
         assert ended.code == 2
         assert re.fullmatch(

@@ -117,8 +117,6 @@ class Replay:
         finally:
             self._on_call = None
 
-    # -- surveying the model --------------------------------------------------------------------------------------
-
     def survey(self, batch: Any) -> None:
         """Learn the model's calls on a small slice of the data; two images do, for a detector one.
 
@@ -132,9 +130,12 @@ class Replay:
         if isinstance(self.module, torch.jit.ScriptModule):
             self.reason = "TorchScript hides the calls of its modules"
             return
-        before = state_of(self.module)
-        self._tree, output = self._trace(_clone(batch), None, None)
-        if state_of(self.module) != before:
+        for _ in range(2):  # some modules settle in their first pass, as torchvision's RoI pooling
+            before = state_of(self.module)
+            self._tree, output = self._trace(_clone(batch), None, None)
+            if state_of(self.module) == before:
+                break
+        else:
             self.reason = "the model keeps state between its calls"
             return
         self._changed = self._moved()
