@@ -43,7 +43,9 @@ def written(monkeypatch):
 
 def test_a_killed_process_loses_one_batch_at_most(assay, many_batches, undisturbed, written):
     known = {run.info.run_id for run in assay.runs()}
-    others = set(assay.folder.glob("mlruns/work/*/blocks/*.rows"))  # of runs that were interrupted before
+    others = set(
+        (assay.folder / "mlruns" / "work").glob("*/blocks/*.rows")
+    )  # of runs that were interrupted before
     process = assay.started(*many_batches, "output=out/killed")
     try:
         done: set[str] = set()
@@ -51,14 +53,16 @@ def test_a_killed_process_loses_one_batch_at_most(assay, many_batches, undisturb
         while len(done) < 3 and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
             done = {
-                path.name for path in assay.folder.glob("mlruns/work/*/blocks/*.rows") if path not in others
+                path.name
+                for path in (assay.folder / "mlruns" / "work").glob("*/blocks/*.rows")
+                if path not in others
             }
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
     [run_id] = {run.info.run_id for run in assay.runs("tags.`assay.kind` = 'parent'")} - known
     assert assay.client.get_run(run_id).info.status == "RUNNING"  # nobody could say otherwise
-    kept = {path.name for path in assay.folder.glob(f"mlruns/work/{run_id}/blocks/*.rows")}
+    kept = {path.name for path in (assay.folder / "mlruns" / "work" / run_id / "blocks").glob("*.rows")}
     assert 3 <= len(kept) < BLOCKS
 
     # Any command that opens the store sees that the process is gone.

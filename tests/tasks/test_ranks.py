@@ -49,7 +49,7 @@ def begun_run(assay, monkeypatch, store: type, *given: str) -> str:
     match = re.fullmatch(r"interrupted; what was done is kept: go on with resume=([0-9a-f]{32})\n", ended.err)
     assert match, ended.err
     assert assay.client.get_run(match[1]).info.status == "KILLED"
-    assert len(list(assay.folder.glob(f"mlruns/work/{match[1]}/blocks/*"))) == 1
+    assert len(list((assay.folder / "mlruns" / "work" / match[1] / "blocks").iterdir())) == 1
     return match[1]
 
 

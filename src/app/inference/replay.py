@@ -265,8 +265,6 @@ class Replay:
         finally:
             self.release()
 
-    # -- one batch --------------------------------------------------------------------------------------------------
-
     def _tiled(self, batch: Any, tiles: int) -> Any:
         return copies.spread(batch, self._growth(INPUT_CALL), tiles, copies.tile)
 
