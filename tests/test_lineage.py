@@ -56,14 +56,14 @@ def test_a_process_is_gone_once_it_ended_even_if_its_number_lives_on():
 
 def test_a_process_that_nobody_waited_for_is_gone():
     script = (
-        "import sys; from app import lineage; print(lineage.process()['process_start'], flush=True); input()"
+        "import sys; from app import lineage; print(lineage.process()['assay.process_start'], flush=True); input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout
         start = child.stdout.readline().strip()
-        owned = lineage.tags({**lineage.process(), "pid": child.pid, "process_start": start})
+        owned = lineage.tags({**lineage.process(), "assay.pid": child.pid, "assay.process_start": start})
         assert not lineage.is_gone(owned)
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie

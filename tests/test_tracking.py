@@ -312,6 +312,20 @@ def test_what_cannot_be_resumed_is_said(store, task):
         assert store.info(live.id).status == "RUNNING"
 
 
+def test_a_run_that_finished_or_was_resumed_while_the_dead_were_sought_is_not_killed(store, task, monkeypatch):
+    gone = {"host": socket.gethostname(), "pid": "1", "process_start": "1"}
+    run = store.start("ended", task=task, tags=gone)
+    store.write(run.id, tags=gone)
+    found = store.info(run.id)
+    monkeypatch.setattr(store, "_search", lambda query: [found])
+    store.write(run.id, tags=lineage.process())
+    assert store.reap() == []
+    store.write(run.id, tags=gone)
+    store.end(run.id, "FINISHED")
+    assert store.reap() == []
+    assert store.info(run.id).status == "FINISHED"
+
+
 def test_many_and_long_values_go_in_batches(store, task):
     params = {f"param {i}": i for i in range(250)}
     with store.start("large", task=task, params={**params, "cases": "x" * 7000}) as run:

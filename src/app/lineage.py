@@ -19,6 +19,8 @@ from app import __version__
 Names = Mapping[str, object]
 """Params or tags: each value is kept as its text."""
 
+OWNER = ("assay.host", "assay.pid", "assay.process_start")
+"""The tags that say which process owns a run."""
 LONGEST_NAME = 250
 LONGEST_PARAM = 6000
 LONGEST_TAG = 8000
@@ -81,8 +83,9 @@ def tags(values: Names) -> dict[str, str]:
 
 
 def process() -> dict[str, str]:
-    """Tags that say which process owns a run: the host, the process id, and when that process began."""
-    return {"host": socket.gethostname(), "pid": str(os.getpid()), "process_start": _began(os.getpid()) or ""}
+    """The tags of `OWNER` for this process: the host, the process id, and when that process began."""
+    owner = (socket.gethostname(), str(os.getpid()), _began(os.getpid()) or "")
+    return dict(zip(OWNER, owner, strict=True))
 
 
 def origin() -> dict[str, str]:

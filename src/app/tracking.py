@@ -189,13 +189,19 @@ class Store:
     def reap(self) -> list[str]:
         """Marks KILLED what says RUNNING while its process, on this host, is gone; returns the ids of the runs."""
         query = f"attributes.status = 'RUNNING' and tags.`assay.host` = {socket.gethostname()!r}"
-        gone = [run for run in self._search(query) if lineage.is_gone(run.tags)]
-        for run in gone:
+        gone = []
+        for run in self._search(query):
+            if not lineage.is_gone(run.tags):
+                continue
+            now = self.info(run.id)  # since the search it may have finished, or been resumed
+            if now.status != "RUNNING" or any(now.tags.get(tag) != run.tags.get(tag) for tag in lineage.OWNER):
+                continue
+            gone.append(run.id)
             for child in self.children_of(run.id):
                 if child.kind == "child" and child.status == "RUNNING":
                     self.end(child.id, "KILLED")
             self.end(run.id, "KILLED")
-        return [run.id for run in gone]
+        return gone
 
     def _kept(self, run_id: str) -> float:
         """For how many days a run's workplace is kept: for ever if it is running or this store does not know it."""
