@@ -55,9 +55,7 @@ def test_a_process_is_gone_once_it_ended_even_if_its_number_lives_on():
 
 
 def test_a_process_that_nobody_waited_for_is_gone():
-    script = (
-        "import sys; from app import lineage; print(lineage.process()['assay.process_start'], flush=True); input()"
-    )
+    script = "import sys; from app import lineage; print(lineage.process()['assay.process_start'], flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

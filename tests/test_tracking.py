@@ -312,7 +312,9 @@ def test_what_cannot_be_resumed_is_said(store, task):
         assert store.info(live.id).status == "RUNNING"
 
 
-def test_a_run_that_finished_or_was_resumed_while_the_dead_were_sought_is_not_killed(store, task, monkeypatch):
+def test_a_run_that_finished_or_was_resumed_while_the_dead_were_sought_is_not_killed(
+    store, task, monkeypatch
+):
     gone = {"host": socket.gethostname(), "pid": "1", "process_start": "1"}
     run = store.start("ended", task=task, tags=gone)
     store.write(run.id, tags=gone)

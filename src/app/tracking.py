@@ -194,7 +194,9 @@ class Store:
             if not lineage.is_gone(run.tags):
                 continue
             now = self.info(run.id)  # since the search it may have finished, or been resumed
-            if now.status != "RUNNING" or any(now.tags.get(tag) != run.tags.get(tag) for tag in lineage.OWNER):
+            if now.status != "RUNNING" or any(
+                now.tags.get(tag) != run.tags.get(tag) for tag in lineage.OWNER
+            ):
                 continue
             gone.append(run.id)
             for child in self.children_of(run.id):
