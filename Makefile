@@ -24,7 +24,7 @@ demo: setup  ## Check up the embedded classifier: all four questions on one page
 	$(BIN)/python -m app +experiment=checkup seed=$(SEED)
 
 test: setup  ## Run all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: setup  ## Check format, style and types
 	$(BIN)/ruff format --check .

@@ -9,7 +9,6 @@ then `task=history` runs in a process of its own, as a user would start it::
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import subprocess
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from app.reporting.schema import dumps
 from app.tracking import Store
 
 TARGET = 10.0
@@ -153,7 +153,7 @@ def fill(store: Store, folder: Path, runs: int) -> int:
         store.write(info.id, {f"{task}/metric_{i}": [(0, i / 40)] for i in range(40)}, {"seed": index})
         assert info.folder is not None
         info.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(made, indent=2) + "\n"
+        text = dumps(made)
         (info.folder / "report.json").write_text(text)
         store.end(info.id, "FAILED" if index % 100 == 99 else "FINISHED", start + timedelta(minutes=3))
         if task == "mutate":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import logging
@@ -18,6 +19,38 @@ from hypothesis import settings
 
 settings.register_profile("busy machine", deadline=None)  # a slow answer is no wrong one
 settings.load_profile("busy machine")
+
+DEAR = (
+    "test_ranks",
+    "test_interruption",
+    "test_servers",
+    "test_launchers",
+    "test_wheel",
+    "test_mutate_detector",
+)
+"""Files whose tests wait for other processes: begun first, so that the other workers have work meanwhile."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.path.stem.startswith(DEAR))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def composed_once():
+    """Hydra composes a command line once more only to read `hydra.mode`: a tenth of the tests' time."""
+    from hydra._internal.hydra import Hydra
+
+    ask = Hydra.get_mode
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            Hydra,
+            "get_mode",
+            lambda self, config_name, overrides: (
+                ask(self, config_name, overrides) if any("hydra.mode" in each for each in overrides) else None
+            ),
+        )
+        yield
+
 
 USERS_CODE = """
 import torch
@@ -113,6 +146,15 @@ class Assay:
             root.handlers, root.level = handlers, level
             logging.captureWarnings(capture=False)
         return Ended(code, out.getvalue(), err.getvalue(), place or self.folder)
+
+    def two(self, *given: str) -> Ended:
+        """Runs in this process and in one that Lightning starts, as `python -m app` would."""
+        import __main__
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(__main__, "__spec__", importlib.util.find_spec("app.__main__"), raising=False)
+            patch.setenv("OMP_NUM_THREADS", "1")
+            return self(*given, "trainer=ddp_cpu", "trainer.devices=2")
 
     def processes(self, place: str, *given: str) -> Ended:
         """Runs in processes of its own to the end, which ends well."""

@@ -559,23 +559,36 @@ def test_links(store, task):
     assert store.ui_link() == f"http://127.0.0.1:5000/#/experiments/{run.experiment_id}/runs{view}"
 
 
-def test_the_pages_are_served_in_place_of_the_process(store, monkeypatch, capsys):
+def test_the_pages_are_served_in_place_of_the_process(store, monkeypatch, capfd):
     served = []
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
-    monkeypatch.setattr(sys, "argv", ["app.pages", "--port", "81"])
-    monkeypatch.setattr(os, "execve", lambda *call: served.append(call))
-    pages.main()
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+        def serve(*call):
+            assert "runs so far" not in capfd.readouterr().out  # there is nothing to see yet
+            listener.listen()
+            os.wait()  # for who says that there is
+            served.append(call)
+
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
+        monkeypatch.setattr(sys, "argv", ["app.pages", "--port", str(port)])
+        monkeypatch.setattr(os, "execve", serve)
+        pages.main()
+        assert capfd.readouterr().out == f"The runs so far: {store.ui_link(port=port)}\n"
+        with pytest.raises(SystemExit, match="2"):
+            pages.main()
+        assert f"--port {port} is taken: give another, --port {port + 1}" in capfd.readouterr().err
     ((program, command, environment),) = served
     assert program == sys.executable
     assert command[command.index("--backend-store-uri") + 1] == store.uri
-    assert command[-2:] == ["--port", "81"]
-    assert command == pages.command(store, 81)
+    assert command[-2:] == ["--port", str(port)]
+    assert command == pages.command(store, port)
     assert pages.ENVIRONMENT.items() <= environment.items()
-    assert capsys.readouterr().out == f"The runs so far: {store.ui_link(port=81)}\n"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://server")
     with pytest.raises(SystemExit, match="2"):
         pages.main()
-    assert "tracking.uri=http://server is a server: its pages are there" in capsys.readouterr().err
+    assert "tracking.uri=http://server is a server: its pages are there" in capfd.readouterr().err
 
 
 def test_a_silent_run_has_the_same_face_and_writes_nothing(tmp_path, monkeypatch):

@@ -27,8 +27,6 @@ from app.errors import NotPassed, UserError  # noqa: E402
 configuration.register()
 _ended: list[BaseException] = []
 _begun: list[DictConfig] = []
-_failed: list[NotPassed] = []
-_process: list[int] = []
 
 
 @hydra.main(version_base="1.3", config_path=configuration.conf_dir(), config_name="config")
@@ -38,11 +36,7 @@ def _job(config: DictConfig) -> None:
     _begun.append(config)
     try:
         launch.execute(config)
-    except NotPassed as outcome:
-        if _process != [os.getpid()]:
-            raise  # a launcher's process: the sweep hands it on
-        _failed.append(outcome)  # the other jobs of a sweep go on, and it ends well
-    except (UserError, KeyboardInterrupt, OmegaConfBaseException) as error:
+    except (UserError, NotPassed, KeyboardInterrupt, OmegaConfBaseException) as error:
         from hydra.core.hydra_config import HydraConfig  # noqa: PLC0415
         from hydra.types import RunMode  # noqa: PLC0415
 
@@ -56,9 +50,8 @@ def main() -> int:
 
     0; 1 for a crash, or where what was asked to fail has happened; 2 for a mistake; 130 when interrupted.
     """
-    for each in (_ended, _begun, _failed):
-        each.clear()
-    _process[:] = [os.getpid()]
+    _ended.clear()
+    _begun.clear()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     if {"-h", "--help"} & set(sys.argv[1:]):
@@ -73,36 +66,29 @@ def main() -> int:
 def _ran() -> int:
     try:
         _job()
-        code = _stopped(_ended[0]) if _ended else 0
-    except NotPassed as outcome:
-        _failed.append(outcome)
-        code = int(_end_sweep("FINISHED"))
+        return _stopped(_ended[0]) if _ended else _end_sweep("FINISHED")
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        code = _stopped(error)
-    if _failed and not code:
-        print(_failed[0], file=sys.stderr)
-        return 1
-    return code
+        return _stopped(error)
 
 
 def _stopped(error: BaseException) -> int:
     """Words an error and returns its exit code; raises what shows itself, with a stack trace."""
+    if isinstance(error, NotPassed):
+        return _said(str(error), 1)
     if isinstance(error, KeyboardInterrupt):
         swept = _sweep_is_open()
         _end_sweep("KILLED")
         return _said("interrupted" if swept else str(error) or "interrupted", 130)
-    if isinstance(error, SystemExit):  # a sweep that was refused
+    if isinstance(error, SystemExit):  # a folder or a sweep that was refused
         if isinstance(error.code, str):
             return _said(error.code, 2)
         raise error
     mistake = isinstance(error, UserError | HydraException | OmegaConfBaseException)
-    if _sweep_is_open():
+    if _sweep_is_open():  # it is the sweep's own: those of its jobs have been noted
         if not mistake or TRACES:
             traceback.print_exception(error)
-        crashed = _end_sweep("FAILED") or not mistake
-        return (
-            1 if crashed and not mistake else _said(f"error: {complaints.sentence(error)}", 1 + (not crashed))
-        )
+        code = _end_sweep("FAILED")
+        return _said(f"error: {complaints.sentence(error)}", 1 if code == 1 else 2) if mistake else 1
     if not _begun:  # Hydra raises these of a user's input
         mistake |= isinstance(error, YAMLError | ValueError | OSError)
     if TRACES or not mistake:
@@ -134,9 +120,10 @@ def _sweep_is_open() -> bool:
     return sweep is not None and bool(sweep.is_open())
 
 
-def _end_sweep(status: str) -> bool:
+def _end_sweep(status: str) -> int:
+    """The exit code that the jobs of a sweep call for; 0 if there is none."""
     sweep = sys.modules.get("app.sweep")
-    return sweep is not None and bool(sweep.conclude(status))
+    return 0 if sweep is None else int(sweep.conclude(status, traces=TRACES))
 
 
 def _help() -> int:

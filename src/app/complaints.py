@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import pairwise
+from pathlib import Path
 
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf import DictConfig
@@ -34,7 +36,8 @@ def sentence(error: BaseException) -> str:
     elif isinstance(cause, ConfigAttributeError | ConfigKeyError) and isinstance(
         cause.parent_node, DictConfig
     ):
-        text = configuration.unknown(str(cause.full_key), cause.parent_node)
+        key = str(cause.full_key)
+        text = configuration.unknown(key, cause.parent_node, _given().get(key))
     elif isinstance(cause, ValidationError) and cause.full_key:
         text = configuration.mistyped(str(cause.full_key), cause.value)
     else:
@@ -45,6 +48,10 @@ def sentence(error: BaseException) -> str:
 def _reworded(text: str) -> str:
     """A message of Hydra's that is known by how it begins."""
     if text.startswith("You must specify 'task'"):
+        known = {*configuration.GROUPS, *configuration.DEFAULTS, "experiment", "hydra", *_own_groups()}
+        stray = [key for key in _given() if re.split(r"[.@/]", key)[0] not in known]
+        if stray:
+            return configuration.unknown(stray[0], None)
         names, tasks = (", ".join(configuration.choices(group)) for group in ("experiment", "task"))
         if any(argument.startswith("experiment=") for argument in sys.argv[1:]):
             return f"experiment takes a plus: give +experiment=NAME, one of {names}"
@@ -57,6 +64,19 @@ def _reworded(text: str) -> str:
             f"{key}={values} are several values: write {key}=[{values}] for a list, or -m to sweep over them"
         )
     return _in_file(text)
+
+
+def _given() -> dict[str, str]:
+    """The keys of the command line, without plus signs, and what they were given."""
+    pairs = (each.lstrip("+~").partition("=") for each in sys.argv[1:] if not each.startswith("-"))
+    return {key: value for key, mark, value in pairs if mark}
+
+
+def _own_groups() -> list[str]:
+    """The groups in the user's folder of choices."""
+    words = [word for each in sys.argv[1:] for word in each.split("=", 1)]
+    folders = [Path(word) for option, word in pairwise(words) if option in {"--config-dir", "-cd"}]
+    return [each.name for folder in folders if folder.is_dir() for each in folder.iterdir() if each.is_dir()]
 
 
 def _no_choice(error: MissingConfigException) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 import sys
+import time
 
 from app.errors import UserError
 from app.tracking import Store
 
 ENVIRONMENT = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
 """What `command` wants in its environment: no request to the outside, two processes and not ten."""
+HOST, SECONDS = "127.0.0.1", 120
+"""Where it is served, and how long it may take to start."""
 
 
 def command(store: Store, port: int = 5000) -> list[str]:
@@ -33,10 +37,36 @@ def main() -> None:
     try:
         store = Store()
         arguments = command(store, port)
-        print(f"The runs so far: {store.ui_link(port=port)}", flush=True)
+        link = store.ui_link(port=port)
     except UserError as error:
         parser.error(str(error))
+    if answers(port):
+        parser.error(f"--port {port} is taken: give another, --port {port + 1}")
+    print("The pages take a few seconds to start.", flush=True)
+    server = os.getpid()
+    if not os.fork():  # it watches until the server is there
+        try:
+            _say_when_served(link, port, server)
+        finally:
+            os._exit(0)
     os.execve(arguments[0], arguments, {**os.environ, **ENVIRONMENT})  # noqa: S606  (no shell is meant)
+
+
+def answers(port: int) -> bool:
+    """Whether somebody on this machine listens on a port."""
+    with socket.socket() as one:
+        one.settimeout(1)
+        return one.connect_ex((HOST, port)) == 0
+
+
+def _say_when_served(link: str, port: int, server: int) -> None:
+    """Prints the link once the server answers; nothing if it ends before, or takes too long."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end and os.getppid() == server:
+        if answers(port):
+            print(f"The runs so far: {link}", flush=True)
+            return
+        time.sleep(0.2)
 
 
 if __name__ == "__main__":

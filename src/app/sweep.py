@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import shlex
+import sys
+import traceback
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from app import complaints, launch
+from app import config as configuration
 from app.errors import NotPassed, UserError
 from app.job import Job
 
 if TYPE_CHECKING:  # it brings matplotlib and NumPy, which a start does without
     from app.runs import Run
     from app.tracking import Store
+
+OWN = "tracking.parent="
+"""How what a sweep adds to its jobs begins."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A job that did not end well; plain text, so that it comes out of a launcher's process as it went in."""
+
+    status: Literal["refused", "failed", "not passed"]
+    """Refused is a mistake of the user's, not passed an outcome that was asked to fail."""
+    job: int
+    """Its number, from 0."""
+    overrides: tuple[str, ...]
+    """What was chosen for it."""
+    reason: str
+    trace: str
+    """Where it happened."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +59,31 @@ class Open:
     job: Job
     """What a report says of it."""
     started: datetime
+    overrides: frozenset[str]
+    """What was chosen for all jobs, and as several values for some."""
+    endings: list[Ending] = field(default_factory=list)
+    """The jobs that did not end well, as far as is known."""
 
 
 _open: list[Open] = []
+
+
+class ToldReturn(JobReturn):
+    """What a launcher hands back of such a job; where the sweep is led, looking at it is no error.
+
+    Hydra's own would write a line that does not say why, and end the sweep at the first one.
+    """
+
+    @property
+    def return_value(self) -> Any:
+        """None; the ending is noted."""
+        if _open and self._return_value not in _open[-1].endings:
+            _open[-1].endings.append(self._return_value)
+        return None
+
+    @return_value.setter
+    def return_value(self, ending: Ending) -> None:
+        self._return_value = ending
 
 
 def is_open() -> bool:
@@ -46,21 +91,27 @@ def is_open() -> bool:
     return bool(_open)
 
 
-def conclude(status: str) -> bool:
-    """Ends the sweep that is open, if one is: writes its summary and says it; returns whether a job has failed.
+def conclude(status: str = "FINISHED", *, traces: bool = False) -> int:
+    """Ends the sweep that is open, if one is: says what went wrong, writes its summary and says it.
 
-    Hydra leaves out a multirun's end when a job failed: the door calls this again.
+    Args:
+        status: how it ended itself, apart from its jobs.
+        traces: whether to show where mistakes happened; of crashes it is always shown.
+
+    Returns:
+        The exit code that its jobs call for: 1 after a crash; else 2 after a mistake; else 1 if one did not pass.
     """
-    failed = False
-    while _open:
-        failed |= _conclude(_open.pop(), status)
-    return failed
+    return _conclude(_open.pop(), status, traces) if _open else 0
 
 
-def _conclude(sweep: Open, status: str) -> bool:
+def _conclude(sweep: Open, status: str, traces: bool) -> int:
     from app.reporting.sweep import words  # noqa: PLC0415 - a start does without
     from app.tasks import jobs  # noqa: PLC0415
 
+    _say(sweep, traces)
+    ends = {each.status for each in sweep.endings}
+    if status == "FINISHED" and ends & {"refused", "failed"}:
+        status = "FAILED"
     report = None
     try:
         if status != "FINISHED":
@@ -70,36 +121,66 @@ def _conclude(sweep: Open, status: str) -> bool:
         sweep.run.finish(status)
         if report is None and status == "FAILED":  # mistakes leave nothing behind
             sweep.run.discard()
-    if report is None:
-        return False
-    print(
-        "\n".join(words.closing_lines(report, str(sweep.output / "report.html"), sweep.run.url)), flush=True
-    )
-    return report.summary.failed > 0
+    if report is not None:
+        page = str(sweep.output / "report.html")
+        print("\n".join(words.closing_lines(report, page, sweep.run.url)), flush=True)
+    if "failed" in ends or (report is not None and report.summary.failed):
+        return 1
+    return 2 if "refused" in ends else int(bool(ends))
+
+
+def _say(sweep: Open, traces: bool) -> None:
+    """The jobs that did not end well, a line each."""
+    for each in sorted(sweep.endings, key=lambda each: each.job):
+        if traces or each.status == "failed":
+            print(each.trace.rstrip(), file=sys.stderr)
+        own = ", ".join(word for word in each.overrides if word not in sweep.overrides)
+        name = f"job {each.job}{f' ({own})' if own else ''}"
+        if each.status == "not passed":
+            print(f"{name}: {each.reason}", file=sys.stderr)
+        else:
+            was = "was refused" if each.status == "refused" else "failed"
+            print(f"error: {name} {was}: {each.reason}", file=sys.stderr)
+
+
+def _ending(config: DictConfig, error: BaseException, overrides: Sequence[str]) -> Ending:
+    if isinstance(error, NotPassed):
+        status, reason = "not passed", str(error)
+    elif isinstance(error, UserError | HydraException | OmegaConfBaseException):
+        status, reason = "refused", complaints.sentence(error)
+    else:
+        status, reason = "failed", f"{type(error).__name__}: {complaints.line(error)}"
+    chosen = tuple(launch.masked(each) for each in overrides if not each.startswith(OWN))
+    trace = "".join(traceback.format_exception(error))
+    number = int(config.hydra.job.num)
+    return Ending(cast("Literal['refused', 'failed', 'not passed']", status), number, chosen, reason, trace)
 
 
 class SweepRun(Callback):
     """Files the runs of a multirun under one run of their own, and sums them up."""
 
+    def on_run_start(self, config: DictConfig, **_: Any) -> None:
+        """Make the folder of a single job, or refuse it in words."""
+        try:
+            configuration.make_folder(config, "hydra.run.dir")
+        except UserError as error:  # Hydra would make a warning of it, and go on
+            raise SystemExit(f"error: {complaints.sentence(error)}") from error
+
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Open the sweep's run and tell every job of it."""
         overrides = [launch.masked(str(each)) for each in config.hydra.overrides.task]
         command = shlex.join(["python", "-m", "app", "-m", *overrides])
-        output = Path(str(config.hydra.sweep.dir)).absolute()
         try:
             store = launch.build(config, "tracking")
+            output = configuration.make_folder(config, "hydra.sweep.dir")
             run = store.start("sweep", task="sweep", kind="sweep", tags={"command": command})
-        except UserError as error:  # Hydra would make a warning of it, and go on
+        except UserError as error:  # the same
             raise SystemExit(f"error: {complaints.sentence(error)}") from error
         started = datetime.now().astimezone()
         job = Job(output=output, config={}, yaml="", digest="", command=command)
-        _open.append(Open(run, store, output, job, started))
+        _open.append(Open(run, store, output, job, started, frozenset(overrides)))
         with read_write(config), open_dict(config):
-            config.hydra.overrides.hydra.append(f"tracking.parent={run.id}")
-
-    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:  # noqa: ARG002 - Hydra's signature
-        """Sum up and end the sweep's run."""
-        conclude("FINISHED")
+            config.hydra.overrides.hydra.append(f"{OWN}{run.id}")
 
     def on_job_start(self, config: DictConfig, **_: Any) -> None:
         """Note in the job's folder that it has begun."""
@@ -107,14 +188,19 @@ class SweepRun(Callback):
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: Any) -> None:
         """Note in the job's folder how it ended."""
-        error = job_return._return_value  # its property raises the error
-        if job_return.status is JobStatus.COMPLETED or isinstance(error, NotPassed):
+        if config.hydra.mode is not RunMode.MULTIRUN:
+            return
+        if job_return.status is JobStatus.COMPLETED:
             self._note(config, "finished")
             return
-        if isinstance(error, UserError | OmegaConfBaseException):
-            self._note(config, "refused", complaints.sentence(error))
+        error = job_return._return_value  # its property raises the error
+        ending = _ending(config, error, [str(each) for each in job_return.overrides or ()])
+        if ending.status == "not passed":
+            self._note(config, "finished")
         else:
-            self._note(config, "failed", f"{type(error).__name__}: {complaints.line(error)}")
+            self._note(config, ending.status, ending.reason)
+        job_return.return_value = ending
+        job_return.__class__ = ToldReturn
 
     def _note(self, config: DictConfig, status: Any, reason: str = "") -> None:
         if config.hydra.mode is not RunMode.MULTIRUN:

@@ -3,7 +3,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from app.comparison import Limits, Side, compare_all, readings
 from app.comparison.cases import Cases
@@ -13,11 +12,9 @@ from .bodies import (
     CLASSES,
     autopsy,
     changed,
-    checkup,
     contaminate,
     detect_eval,
     detectors,
-    estimate,
     mutate,
     probabilities,
 )
@@ -264,66 +261,6 @@ def test_detectors_by_their_mutants():
     assert found.delta("ua_match_vr").better is None
 
 
-def test_estimates_are_independent():
-    before, after = estimate(0.90, [0.86, 0.94]), estimate(0.80, [0.74, 0.86])
-    found = compare_all(Side(before), Side(after))
-    half = (0.04**2 + 0.06**2) ** 0.5
-    assert found.delta("estimated_accuracy").ci == pytest.approx((-0.1 - half, -0.1 + half))
-    assert (found.verdict, found.decision.key) == ("regressed", "estimated_accuracy")
-    close = compare_all(Side(before), Side(estimate(0.87, [0.82, 0.92])))
-    assert (close.verdict, close.within_noise) == ("unchanged", True)
-    waiting = compare_all(Side(before), Side(changed(before, estimates=[])))
-    assert waiting.verdict == "unknown"
-
-
-def test_estimators_by_their_errors():
-    before = estimate(0.9, None, use="evaluation", ratios=(0.8, 1.0))
-    after = estimate(0.9, None, use="evaluation", ratios=(0.6, 0.75))
-    found = compare_all(Side(before), Side(after))
-    assert (found.verdict, found.decision.key) == ("improved", "rmse_ratio")
-    assert found.delta("rmse_ratio").after / found.delta("rmse_ratio").before == pytest.approx(0.75)
-    few = [
-        estimate(0.9, None, use="evaluation", ratios=each, repetitions=20)
-        for each in ((0.8, 1.0), (0.75, 0.9))
-    ]
-    close = compare_all(Side(few[0]), Side(few[1]))
-    assert (close.verdict, close.within_noise) == ("unchanged", True)
-
-
-def test_a_reported_standard_error_of_the_ratio_is_used():
-    """0.80 against 0.74: beyond chance by the repetitions alone, within it by the errors of the reports."""
-    sides = [estimate(0.9, None, use="evaluation", ratios=(each,)) for each in (0.80, 0.74)]
-    assert compare_all(*map(Side, sides)).verdict == "improved"
-    for each in sides:
-        each["results"][0]["rmse_ratio_srs_se"] = 0.04
-    found = compare_all(*map(Side, sides)).delta("rmse_ratio")
-    assert found.judgement == "within noise"
-    z = np.log(0.74 / 0.80) / np.hypot(0.04 / 0.80, 0.04 / 0.74)
-    assert found.p_value == pytest.approx(2 * stats.norm.cdf(z))
-
-
-def populations(before, after, n=100, data="d1"):
-    sides = [estimate(0.9, None, use="evaluation") for _ in range(2)]
-    for side, accuracy in zip(sides, (before, after), strict=True):
-        side["populations"][0] |= {"n": n, "accuracy": accuracy}
-    return Side(sides[0]), Side(changed(sides[1], subject__data_digest=data))
-
-
-def test_other_populations_are_samples():
-    found = compare_all(*populations(0.90, 0.88, data="d2"))
-    assert (found.verdict, found.within_noise) == ("unchanged", True)
-    assert found.delta("accuracy").method == "intervals"
-    assert compare_all(*populations(0.90, 0.88, data="")).within_noise
-    assert compare_all(*populations(0.90, 0.60, data="d2")).verdict == "regressed"
-
-
-def test_the_accuracy_of_one_known_population_is_a_fact():
-    found = compare_all(*populations(0.90, 0.88))
-    assert (found.verdict, found.decision.rule) == ("regressed", "a fact")
-    small = compare_all(*populations(0.900, 0.895, n=1000))
-    assert (small.verdict, small.decision.rule) == ("unchanged", "too small")
-
-
 def test_copies_are_facts():
     found = compare_all(Side(contaminate(exact=1)), Side(contaminate(exact=2, risk="CRITICAL")))
     assert (found.verdict, found.decision.rule, found.within_noise) == ("regressed", "a fact", False)
@@ -396,32 +333,3 @@ def test_mean_ap_over_other_classes_does_not_decide():
     assert (found.verdict, found.decision.rule) == ("unknown", "nothing shared")
     assert (found.delta("mean_ap_common").difference, found.delta("mean_ap_common").after) == (0, 0.5)
     assert any("mean AP" in note for note in found.comparability.notes)
-
-
-def test_checkups_part_by_part():
-    good, bad = model(300, 1), model(300, 2, skill=1.0)
-    front = checkup(autopsy={}, mutate={"mutation_score": {"value": 0.5}})
-    campaign = Side(mutate(verdicts(30)))
-    before = Side(front, parts={"autopsy": good, "mutate": campaign})
-    after = Side(front, parts={"autopsy": bad, "mutate": campaign})
-    found = compare_all(before, after, QUICK)
-    assert (found.verdict, found.decision.key) == ("regressed", "autopsy/accuracy")
-    assert [(each.name, each.comparison.verdict) for each in found.parts] == [
-        ("autopsy", "regressed"),
-        ("mutate", "unchanged"),
-    ]
-    assert found.delta("mutate/mutation_score").title == "Mutate: Mutation score"
-    lost = compare_all(before, Side(front, parts={"mutate": campaign}), QUICK)
-    assert lost.parts[0].comparison is None
-    assert lost.comparability.skipped_sections[0].name == "autopsy"
-
-
-def test_a_checkup_against_a_run_of_one_of_its_parts():
-    good, bad = model(300, 1), model(300, 2, skill=1.0)
-    whole = Side(checkup(autopsy={}), parts={"autopsy": good})
-    assert compare_all(whole, bad, QUICK).verdict == "regressed"
-    assert compare_all(bad, whole, QUICK).verdict == "improved"
-    with pytest.raises(
-        UserError, match=r"before is a checkup without a part .* task=contaminate; it has autopsy"
-    ):
-        compare_all(whole, Side(contaminate()))

@@ -37,7 +37,7 @@ def test_the_published_example_of_the_hybrid_score_interval():
     found = shares((48, 80), (56, 70))
     assert found.value == pytest.approx(0.2)
     assert found.ci == pytest.approx((0.0524, 0.3339), abs=5e-5)
-    assert not found.paired
+    assert found.method == "intervals"
     assert not found.noise
 
 

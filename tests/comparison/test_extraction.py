@@ -55,9 +55,11 @@ def test_what_an_older_report_lacks_is_no_zero(diagnosed):
 
 def test_campaigns():
     found = read(mutate({"a-1": "killed", "a-2": "survived", "b-1": "killed", "b-2": "killed"}))
-    assert headlines(mutate({})) == ["mutation_score", "accuracy", "autopsy_score", "ece"]
+    assert headlines(mutate({})) == ["mutation_score", "accuracy"]
     assert (found.get("mutation_score").value, found.get("mutation_score").n) == (0.75, 4)
     assert found.get("mutation_score/b").measure.title == "Mutation score, b"
+    assert found.get("autopsy_score").value == 90
+    assert found.get("autopsy_score").measure.title != measure("autopsy_score").title  # of fewer sub-scores
     assert read(mutate({})).get("mutation_score").value is None
 
 
@@ -75,7 +77,16 @@ def test_estimates_and_evaluations():
     assert headlines(labelled) == ["estimated_accuracy"]
     found = read(labelled).get("estimated_accuracy")
     assert (found.value, found.low, found.high, found.n) == (0.9, 0.8, 0.95, 100)
-    assert headlines(evaluated) == ["accuracy"]
+    assert headlines(evaluated) == ["accuracy", "estimated_accuracy"]
+    found = read(estimate(0.9, [0.8, 0.95], use="evaluation", ratios=(0.8,), repetitions=30))
+    assert found.get("accuracy").measure.title == "True accuracy"
+    said = found.get("estimated_accuracy")
+    assert (said.value, said.low, said.high, said.n) == (0.9, 0.8, 0.95, 100)
+    assert said.measure.title == "Estimated accuracy, first of 30 runs"
+    once = read(estimate(0.9, [0.8, 0.95], use="evaluation", ratios=(0.8,), repetitions=1))
+    assert once.get("estimated_accuracy").measure.title == "Estimated accuracy"
+    assert headlines(changed(evaluated, estimates=[])) == ["accuracy"]
+    assert "waits for labels" in read(changed(labelled, estimates=[])).get("estimated_accuracy").reason
     assert read(evaluated).get("rmse_ratio_srs/e0/200").value == 0.8
     assert "no honest interval" in read(evaluated).get("coverage/e0/200").reason
 
@@ -93,7 +104,17 @@ def test_the_rest():
     )
     found = read(front)
     assert (found.get("autopsy/accuracy").high, found.get("autopsy/accuracy").n) == (0.95, 50)
-    assert found.get("mutate/mutation_score").measure.title == "Mutate: Mutation score"
+    assert found.get("mutate/mutation_score").measure.title == "Mutation score"
+    assert found.get("autopsy/accuracy").measure.title == "Accuracy on the test set"
+
+
+def test_a_checkup_has_every_number_once():
+    """Autopsy and mutation run see the same model on the same test cases: one of their accuracies is enough."""
+    both = {"autopsy": {"accuracy": 0.9}, "mutate": {"accuracy": 0.9}, "estimate": {"accuracy": 0.8}}
+    found = [each.measure for each in read(checkup(**both)).items]
+    assert [each.key for each in found] == ["autopsy/accuracy", "estimate/accuracy"]
+    assert len({each.title for each in found}) == 2
+    assert read(checkup(mutate={"accuracy": 0.9})).get("mutate/accuracy").value == 0.9
 
 
 @pytest.mark.parametrize(

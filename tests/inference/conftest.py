@@ -11,9 +11,8 @@ import torch
 import torchvision
 from PIL import Image
 from torch import Tensor, nn
+from torchvision.models.resnet import BasicBlock, ResNet
 from torchvision.models.vision_transformer import VisionTransformer
-
-from app.inference.bank import Classifier
 
 SIDE = 32
 
@@ -57,7 +56,7 @@ def build(name: str) -> nn.Module:
         torch.manual_seed(5)
         models = {
             "lenet": LeNet,
-            "resnet18": lambda: torchvision.models.resnet18(num_classes=10),
+            "resnet": lambda: ResNet(BasicBlock, [1, 1, 1, 1], num_classes=10),
             "mobilenet_v3": lambda: torchvision.models.mobilenet_v3_small(num_classes=10),
             "vit": lambda: VisionTransformer(SIDE, 16, 2, 2, 32, 64, num_classes=10),
         }
@@ -68,8 +67,3 @@ def build(name: str) -> nn.Module:
 def pictures() -> Pictures:
     rng = np.random.default_rng(3)
     return Pictures(rng.integers(0, 256, size=(7, SIDE, SIDE, 3), dtype=np.uint8))
-
-
-@pytest.fixture(scope="module", params=["lenet", "resnet18", "mobilenet_v3", "vit"])
-def classifier(request: pytest.FixtureRequest) -> Classifier:
-    return Classifier(build(request.param), to_batch, "logits")

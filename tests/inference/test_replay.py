@@ -188,7 +188,7 @@ def test_torchscript_runs_whole() -> None:
 
 def test_copies_side_by_side_only_where_rows_do_not_mix() -> None:
     with torch.no_grad():
-        for module, allowed in ((RowsMixed().eval(), False), (build("resnet18"), True)):
+        for module, allowed in ((RowsMixed().eval(), False), (build("resnet"), True)):
             size = (8,) if isinstance(module, RowsMixed) else (3, 32, 32)
             replay = Replay(module)
             with replay.installed():
@@ -244,7 +244,7 @@ def test_running_before_recording_is_refused() -> None:
 
 
 def test_memory_is_let_go_after_the_batch() -> None:
-    module = build("resnet18")
+    module = build("resnet")
     replay = Replay(module)
     with torch.no_grad(), replay.installed():
         replay.survey(torch.randn(2, 3, 32, 32))

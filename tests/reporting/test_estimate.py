@@ -152,7 +152,8 @@ def test_drawings_keep_to_their_canvas(report):
     assert {line.name for line in drawn[0].lines} == {"srswor", "adaptive"}
     [intervals] = charts.intervals(report)
     [row] = intervals.rows
-    assert row.low <= row.x <= row.high
+    assert 0 < row.low <= row.x <= row.high < charts.WIDTH
+    assert 20 < row.y < intervals.height  # its name stands above it
     assert row.covers == (
         report.estimates[0].interval[0] <= report.estimates[0].truth <= report.estimates[0].interval[1]
     )

@@ -177,6 +177,15 @@ def test_numbers_of_the_page_are_the_reports(make_report: Builder) -> None:
     assert strip == f"flex:{report.summary.survived} 0 0"
 
 
+def test_the_autopsy_score_says_what_it_is_of(make_report: Builder) -> None:
+    """Fewer sub-scores than in an autopsy make another score of the same name."""
+    report = make_report()
+    assert "of the 6 sub-scores that a mutation run knows" in mutate_page(report)
+    whole = dict.fromkeys(report.original.sub_scores, 90.0)
+    report = replace(report, original=replace(report.original, sub_scores=whole))
+    assert "sub-scores that a mutation run knows" not in mutate_page(report)
+
+
 def test_equal_reports_give_equal_pages_but_for_the_run(make_report: Builder) -> None:
     one, two = mutate_page(make_report(per_operator=4)), mutate_page(make_report(per_operator=4))
     assert one == two

@@ -88,6 +88,19 @@ def test_a_report_by_hand() -> None:
     )
 
 
+def test_a_row_of_a_table_is_a_line() -> None:
+    table = {
+        "title": "é\n",
+        "rows": [{"a": 1, "b": None}, {"a": 2, "c": [0.5, 1]}, {}],
+        "ids": [1, 2],
+        "none": {},
+    }
+    assert dumps(table) == (
+        '{\n  "title": "é\\n",\n  "rows": [\n    {"a": 1, "b": null},\n    {\n      "a": 2,\n'
+        '      "c": [0.5, 1]\n    },\n    {}\n  ],\n  "ids": [1, 2],\n  "none": {}\n}\n'
+    )
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.float32("nan"), np.float64("inf")])
 def test_what_is_not_finite_is_null(value: float) -> None:
     assert dumps({"x": value}) == '{\n  "x": null\n}\n'

@@ -34,28 +34,33 @@ def test_hardest_first_and_killed_ones_left_out():
     assert [each.nearness for each in found] == ["far", "middle", "near miss"]
     assert [each.reach for each in found] == pytest.approx([0.2, 0.5, 0.8])
     assert [each.closest_signal for each in found] == ["recall_drop", "ece_rise", "accuracy_drop"]
-    assert found[2].needed.endswith("by threshold: accuracy_drop of 2.00 points (1.60 points now)")
+    assert found[2].needed == (
+        f"{needed_losses(judgement, 0)} By thresholds alone: if the accuracy fell by 2.0 points (now by 1.6)."
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"new_causes": 1.0}, "nothing more, new_causes fired"),
-        ({"autopsy_score_drop": 3.14}, "autopsy_score_drop of 5.0 (3.1 now)"),
-        ({}, "accuracy_drop of 2.00 points (0.00 points now)"),
+        ({"new_causes": 1.0}, "noticed, 1 new kinds of causes were found."),
+        ({"autopsy_score_drop": 3.125}, "if the autopsy score fell by 5.0 points (now by 3.12)."),
+        ({"ece_rise": 0.0501}, "noticed, the calibration error rose by 5.01 points."),
+        ({"accuracy_drop": -0.004}, "if the accuracy fell by 2.0 points (now by −0.4)."),
     ],
 )
 def test_needed_by_threshold(changes, words):
     found = survivors(judged([losing(1)]), [threshold_verdict(STILL | changes)])
-    assert found[0].needed.endswith(f"by threshold: {words}")
+    assert found[0].needed.endswith(f" By thresholds alone: {words}")
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.12])
 def test_needed_losses_are_the_fewest_that_kill(delta):
     others = [losing(50), losing(40), losing(1)]
     text = needed_losses(judged([losing(2), *others], delta=delta), 0)
-    needed = int(text.split()[0])
-    assert text == f"{needed} lost test cases (2 lost and 0 gained now)"
+    needed = int(text.split()[2])
+    assert text == (
+        f"Noticed if {needed} test cases turned from right to wrong (now 2 did, and 0 the other way)."
+    )
     assert judged([losing(needed), *others], delta=delta).verdicts[0].verdict is Verdict.KILLED
     assert judged([losing(needed - 1), *others], delta=delta).verdicts[0].verdict is not Verdict.KILLED
 
@@ -67,8 +72,11 @@ def test_needed_repetitions_are_the_fewest_that_make_it_significant():
         return Predictions(top1, np.full(top1.shape, 0.5, np.float32), np.ones(top1.shape, np.float32))
 
     text = needed_losses(judged([one_case_lost(1)]), 0)
-    needed = int(text.split("lost in ")[1].split()[0])
-    assert text.endswith("(at most 1 now) and 1.00 points of accuracy lost on average (0.10 points now)")
+    needed = int(text.split("to wrong in ")[1].split()[0])
+    assert text == (
+        f"Noticed if one test case turned from right to wrong in {needed} of 10 repetitions (now in 1 at most) "
+        "and the mean accuracy fell by 1.0 points (now by 0.1)."
+    )
     assert judged([one_case_lost(needed)]).verdicts[0].p_adjusted <= 0.05
     assert judged([one_case_lost(needed - 1)]).verdicts[0].p_adjusted > 0.05
 
@@ -82,7 +90,9 @@ def test_a_suite_that_can_never_kill_says_so():
         rng=np.random.default_rng(0),
         rule=Rule(resamples=10),
     )
-    assert needed_losses(few, 0) == "nothing, 3 test cases are too few (1 lost and 0 gained now)"
+    assert needed_losses(few, 0) == (
+        "Never noticed: 3 test cases are too few (1 turned from right to wrong)."
+    )
     assert needed_losses(judged([losing(0, times=2)], p0=0.3), 0) == (
-        "nothing, 2 repetitions are too few for 100 test cases"
+        "Never noticed: 2 repetitions are too few for 100 test cases."
     )

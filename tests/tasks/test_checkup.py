@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
+from app.inference.blocks import BlockStore
 from app.reporting import figures
-from app.tasks.contaminate import Contaminate
 
 TINY = [
     "task=checkup",
@@ -165,20 +166,52 @@ def test_a_stream_without_labels_asks_for_them(assay):
     assert json.dumps(report["summary"]) == "{}"
 
 
-def test_an_interruption_says_what_is_done(assay, monkeypatch):
-    def stop(*_, **__):
-        raise KeyboardInterrupt
+def test_an_interrupted_checkup_goes_on_where_it_was(assay, monkeypatch):
+    """Finished parts are taken over from the old folder, and the campaign goes on within its part."""
+    short = [
+        *TINY,
+        "task.autopsy.embedded=0",
+        "task.autopsy.overlays=0",
+        "task.mutate.batch_size=10",
+        "seed=4",
+    ]
+    write, blocks = BlockStore.write, []
 
-    monkeypatch.setattr(Contaminate, "run", stop)
+    def interrupted(store, block):
+        write(store, block)
+        blocks.append((block.group, block.batch))
+        if len(blocks) == 3:
+            raise KeyboardInterrupt
+
     before = assay.statuses()
-    ended = assay(*TINY, "task.mutate=null", "task.autopsy.embedded=0", "task.autopsy.overlays=0")
-    assert ended.code == 130
-    assert (
-        ended.err
-        == f"interrupted in the part contaminate; these parts are done: {ended.folder / 'autopsy'}\n"
+    monkeypatch.setattr(BlockStore, "write", interrupted)
+    stopped = assay(*short)
+    said = rf"interrupted in the part mutate; these parts are done: {stopped.folder / 'autopsy'}; go on with resume="
+    match = re.fullmatch(said + "([0-9a-f]{32})\n", stopped.err)
+    assert (stopped.code, stopped.out, bool(match)) == (130, "", True), stopped.err
+    assert assay.statuses() - before == {"KILLED": 2, "FINISHED": 1}
+    assert (stopped.folder / "autopsy" / "report.html").is_file()
+
+    other = assay(*short, f"resume={match[1]}", *TRAIN)
+    assert (other.code, other.err.count("\n")) == (2, 1)
+    assert f"resume={match[1]} was started with other settings" in other.err
+
+    assay.client.set_tag(match[1], "assay.training_digest", "of then")
+    other = assay(*short, f"resume={match[1]}")
+    assert other.err.endswith("was started with other training or operational data of the same name\n")
+    assay.client.set_tag(match[1], "assay.training_digest", "")
+    resumed = assay(*short, f"resume={match[1]}")
+    assert (resumed.code, resumed.err) == (0, "")
+    assert len(blocks) == len(set(blocks)) == 5  # four batches, and one of noise
+    report, parts = resumed.report(), assay.children(match[1])
+    assert (report["run"]["id"], report["run"]["resumed"]) == (match[1], True)
+    assert resumed.report("autopsy") == stopped.report("autopsy")
+    assert resumed.report("mutate")["run"]["resumed"]
+    assert Counter(each.data.tags["assay.task"] for each in parts) == dict.fromkeys(
+        ("autopsy", "mutate", "contaminate"), 1
     )
-    assert assay.statuses() - before == {"KILLED": 1, "FINISHED": 1}
-    assert (ended.folder / "autopsy" / "report.html").is_file()
+    assert {each.info.status for each in parts} == {"FINISHED"}
+    assert not (assay.folder / "mlruns" / "work" / report["run"]["parts"]["mutate"]["id"]).exists()
 
 
 @pytest.mark.parametrize(

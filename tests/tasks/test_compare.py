@@ -16,14 +16,16 @@ from app.errors import UserError
 from app.reporting.history.excerpt import LARGEST
 from app.tasks.chosen import choose, choose_two
 from app.tasks.compare import compared, side
+from app.tasks.past_runs import Wanted, from_store
 from app.tracking import Store
 from tests.comparison import bodies
 
 
-def logged(store, body, task, *, status="FINISHED", predictions=None, report=True, model="m"):
+def logged(store, body, task, *, status="FINISHED", predictions=None, report=True, model="m", **tags):
     """A run in the store with this report, as a task would leave it; its id."""
     name = body["subject"]["name"]
-    run = store.start(task, task=task, tags={"subject": name, "model_digest": model, "data_digest": "d"})
+    tags |= {"subject": name, "model_digest": model, "data_digest": "d"}
+    run = store.start(task, task=task, tags=tags)
     if report:
         body = {**body, "run": {**body["run"], "id": run.id}}
         run.artifact_text(json.dumps(body), "report.json")
@@ -105,6 +107,31 @@ def test_previous_is_what_came_before_the_other_run(history):
         store.client.set_tag(empty, "assay.subject", "net@pets")
     assert (before.run_id, after.run_id) == (ids["old"], ids["new"])
     assert "autopsy of 20" in after.source
+
+
+def test_runs_that_wait_for_labels_are_no_answer_but_can_be_named(tmp_path):
+    store = Store(folder=tmp_path)
+    asked = {"asked": [{"case": 1}], "next_command": "python -m app labels=to_label.csv"}
+    waiting = bodies.changed(bodies.estimate(0.9, None), estimates=[], labelling=asked)
+    first = logged(store, waiting, "estimate", labelling="labels needed")
+    with pytest.raises(UserError, match=r"latest: .* has only runs that wait for labels yet"):
+        choose(store, "latest", role="after")
+    old = logged(store, bodies.estimate(0.9, [0.8, 0.95]), "estimate", labelling="budget spent")
+    logged(store, waiting, "estimate", labelling="labels needed")
+    new = logged(store, bodies.estimate(0.7, [0.6, 0.75]), "estimate", labelling="narrow enough")
+    last = logged(store, waiting, "estimate", labelling="labels needed")
+    found = choose_two(store, "previous", "latest")
+    assert [each.run_id for each in found] == [old, new]
+    assert choose(store, "net", role="after").run_id == new
+    chosen = choose_two(store, first, last)
+    assert [each.run_id for each in chosen] == [first, last]
+    report = compared(*chosen, Limits())
+    assert [each.name for each in report.comparability.skipped_sections] == ["before", "after"]
+    found = from_store(store, Wanted())
+    assert (found.task, [each.readings.run_id for each in found.gathered.found]) == ("estimate", [old, new])
+    assert [each.reason for each in found.gathered.excluded] == [
+        "it still waits for labels and has no estimate"
+    ] * 3
 
 
 def test_a_model_means_a_run_of_the_task_of_the_other_side(history):

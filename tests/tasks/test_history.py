@@ -86,7 +86,7 @@ def test_runs_on_other_models_and_data_are_marked_and_gaps_stay(plain):
     points = series["accuracy"]["points"]
     assert [each["value"] for each in points] == [0.90, 0.91, None, 0.80]
     assert points[2]["reason"]
-    assert [each["data_digest"] for each in points] == ["d1", "d1", "d1", "d2"]
+    assert [each["data_digest"] for each in body["runs"]] == ["d1", "d1", "d1", "d2"]
     assert series["accuracy"]["best"]["value"] == 0.91
     assert series["accuracy"]["first"]["run_id"] == body["runs"][0]["run_id"]
 
@@ -196,8 +196,12 @@ def test_a_folder_is_a_history_too(assay, folder):
 
 def test_mistakes_are_one_line(assay, past):
     mistakes = {
-        ("task.of=estimate", f"task.subject={SUBJECT}"): (
-            f"a history takes 2 finished runs: experiment assay in .* has 0 of estimate about {SUBJECT}; "
+        ("task.of=autopsyy",): (
+            "task.of=autopsyy is an unknown task: did you mean autopsy? experiment assay in .* has finished runs of "
+            "autopsy"
+        ).replace("?", "[?]"),
+        ("task.of=autopsy", "task.subject=nobody@nothing"): (
+            "a history takes 2 finished runs: experiment assay in .* has 0 of autopsy about nobody@nothing; "
             f"allowed: .*task.of=autopsy task.subject={SUBJECT}"
         ),
         (
@@ -219,7 +223,15 @@ def test_mistakes_are_one_line(assay, past):
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"of": "nope"}, "experiment assay in .* has no finished run of nope: run a task first"),
+        (
+            {"of": "nope"},
+            "task.of=nope is an unknown task; experiment assay in .* has finished runs of autopsy",
+        ),
+        (
+            {"of": "estimate"},
+            "task.of=estimate has no run; experiment assay in .* has finished runs of autopsy",
+        ),
+        ({"of": "history"}, "task.of=history is an unknown task"),
         ({"of": "autopsy", "subject": "other@photos"}, "has 1 of autopsy about other@photos; allowed: "),
         (
             {"of": "autopsy", "subject": SUBJECT, "tags": ("release=2",)},
@@ -243,6 +255,10 @@ def test_too_little_in_a_folder_says_what_there_is(folder, tmp_path):
     )
     with pytest.raises(UserError, match=said):
         from_folder(folder, Wanted(subject="other@photos"))
+    with pytest.raises(
+        UserError, match=r"task.of=nope is an unknown task; task.folder=.* has reports of autopsy"
+    ):
+        from_folder(folder, Wanted("nope"))
     with pytest.raises(UserError, match=r"has no report of mutate about x since 2026-05-01 .4 left out"):
         from_folder(folder, Wanted("mutate", "x", since="2026-05-01"))
 

@@ -154,7 +154,7 @@ def test_a_sweep_hangs_under_one_run(assay, small):
 
     half = assay("-m", *small, "seed=-1,1")
     assert half.code == 2
-    assert half.err.splitlines()[-1] == "error: seed must be 0 or more, not -1"
+    assert half.err == "error: job 0 (seed=-1) was refused: seed must be 0 or more, not -1\n"
     assert half.numbers("1") == ended.numbers("0")  # the other job went on
     sweeps = assay.runs("tags.`assay.kind` = 'sweep'")
     assert Counter(run.info.status for run in sweeps) == Counter({"FINISHED": 1, "FAILED": 1})

@@ -13,7 +13,7 @@ from app.subjects.detection.scenes import scenes
 from app.subjects.detection.subject import DetectorSubject
 from app.subjects.fashion import CLASS_NAMES
 from app.tasks.mutate_detector import rows_of, stems
-from tests.tasks.test_ranks import RANKS, assert_equal_within, begun_run
+from tests.tasks.test_ranks import assert_equal_within, begun_run
 
 SMALL = [
     "+experiment=uamt_scenes",
@@ -85,7 +85,8 @@ def test_the_naive_engine_gives_the_same_scores(assay, first):
 
 def test_two_processes_go_on_with_what_one_has_begun(assay, first, monkeypatch):
     run_id = begun_run(assay, monkeypatch, DetectionStore, *SMALL)
-    ended = assay.processes("out/ranks", *SMALL, *RANKS, f"resume={run_id}")
+    ended = assay.two(*SMALL, f"resume={run_id}")
+    assert (ended.code, ended.err) == (0, "")
     assert (ended.report()["run"]["id"], ended.report()["run"]["resumed"]) == (run_id, True)
     assert len(assay.children(run_id)) == 6
     ours, theirs = first.numbers(), ended.numbers()

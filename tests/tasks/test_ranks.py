@@ -67,7 +67,8 @@ def test_two_processes_go_on_with_what_one_has_begun(assay, small, alone, monkey
 
 def test_a_sweep_of_two_processes_each(assay, small, alone):
     before = len(assay.runs())
-    ended = assay.processes("out/swept", "-m", *small, "seed=1,2", *RANKS)
+    ended = assay.two("-m", *small, "seed=1,2")
+    assert (ended.code, ended.err) == (0, "")
     for job, seed in (("0", 1), ("1", 2)):
         assert_equal_within(ended.numbers(job), alone[seed])
         assert len(assay.children(ended.report(job)["run"]["id"])) == 7

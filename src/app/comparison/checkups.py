@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.comparison import comparability, verdict
 from app.comparison.body import at, texts
 from app.comparison.compare import Limits, Side, compare
-from app.comparison.measures import PARTS
+from app.comparison.measures import PARTS, title_in
 from app.comparison.readings import read
 from app.comparison.results import Comparability, Comparison, Decision, Delta, Part, Section
 from app.errors import UserError
@@ -53,7 +53,7 @@ def _checkups(before: Side, after: Side, limits: Limits | None) -> Comparison:
             parts.append(Part(name, None, f"{lacking} has no report of this part"))
             continue
         try:
-            parts.append(Part(name, compare(sides[0], sides[1], limits)))
+            parts.append(Part(name, compare(sides[0], sides[1], limits, of_checkups=True)))
         except UserError as error:
             parts.append(Part(name, None, str(error)))
     found = [(each.name, each.comparison) for each in parts if each.comparison is not None]
@@ -68,18 +68,27 @@ def _checkups(before: Side, after: Side, limits: Limits | None) -> Comparison:
             key=f"{name}/{chosen.decision.key}" if chosen.decision.key else "",
             against=tuple(f"{name}/{key}" for key in chosen.decision.against),
         )
+    moved = [_of(name, each) for name, part in found for each in part.deltas if each.headline]
     return Comparison(
         verdict=outcome,
         within_noise=bool(deciding) and deciding[0][1].within_noise,
         decision=decision,
         comparability=_comparability(before, after, parts),
-        deltas=tuple(_of(name, each) for name, part in found for each in part.deltas if each.headline),
+        deltas=tuple(each for each in moved if not _told(each, moved, decision)),
         parts=tuple(parts),
     )
 
 
 def _of(part: str, each: Delta) -> Delta:
-    return replace(each, key=f"{part}/{each.key}", title=f"{part.capitalize()}: {each.title}")
+    return replace(each, key=f"{part}/{each.key}", title=title_in(part, each.key, each.title))
+
+
+def _told(delta: Delta, others: list[Delta], decision: Decision) -> bool:
+    """Whether the mutation run only repeats what the autopsy says of the same test cases."""
+    part, _, key = delta.key.partition("/")
+    if part != "mutate" or delta.key in {decision.key, *decision.against}:
+        return False
+    return any(each.key == f"autopsy/{key}" and each.after == delta.after for each in others)
 
 
 def _comparability(before: Side, after: Side, parts: list[Part]) -> Comparability:

@@ -17,7 +17,7 @@ from app.comparison.classes import (
 )
 from app.comparison.deltas import delta, deltas
 from app.comparison.differences import Difference, paired_shares, shares
-from app.comparison.estimators import LARGER, error_ratio
+from app.comparison.estimators import LARGER, error_ratio, waiting
 from app.comparison.measures import Measure, Reading, measure
 from app.comparison.mutants import PairedMutants, mutants
 from app.comparison.readings import Readings, read
@@ -61,13 +61,17 @@ class Limits:
     """Of what is drawn."""
 
 
-def compare(before: Side, after: Side, limits: Limits | None = None) -> Comparison:
+def compare(
+    before: Side, after: Side, limits: Limits | None = None, *, of_checkups: bool = False
+) -> Comparison:
     """The comparison of two reports of one artifact that is no checkup.
 
     Args:
         before: the first run.
         after: the second.
         limits: from where on a difference matters.
+        of_checkups: whether they are parts of checkups, which ask how accurate the model is and not how good its
+            estimators are.
 
     Raises:
         UserError: a report cannot be read, or they are of different tasks.
@@ -79,7 +83,7 @@ def compare(before: Side, after: Side, limits: Limits | None = None) -> Comparis
             f"before is a report of task={first.task} and after one of task={second.task}: "
             "only reports of one task are compared"
         )
-    return _Work(before, after, first, second, limits).comparison()
+    return _Work(before, after, first, second, limits).comparison(of_checkups=of_checkups)
 
 
 def _read(role: str, body: Body) -> Readings:
@@ -107,7 +111,7 @@ class _Work:
     def artifact(self) -> str:
         return self.first.artifact
 
-    def comparison(self) -> Comparison:
+    def comparison(self, *, of_checkups: bool) -> Comparison:
         """Everything, and the verdict on it."""
         extra: list[Delta] = []
         known: dict[str, Difference | None] = {}
@@ -119,7 +123,9 @@ class _Work:
         if self.artifact == "assay.detect_eval" and self.other_classes:
             self._common_ap(extra)
         if self.artifact == "assay.estimate":
-            self._estimators(extra)
+            self.skipped += waiting(*self.bodies)
+            if not of_checkups:
+                self._estimators(extra)
             certain, samples = population_accuracies(
                 self.first, self.second, same_data=self.same_data is True
             )
@@ -257,6 +263,8 @@ class _Work:
         if self.artifact == "assay.estimate":
             stems = ("accuracy", "estimated_accuracy")
             keys = tuple(each.key for each in found if each.headline and each.key.partition("/")[0] in stems)
+            truths = {f"estimated_{key}" for key in keys if by_key[key].difference is not None}
+            keys = tuple(key for key in keys if key not in truths)
             ratio = [Candidate(by_key["rmse_ratio"], LARGER)] if "rmse_ratio" in by_key else []
             known = bool(self.same_data)
             exact = {key: known and key.partition("/")[0] == "accuracy" for key in keys}

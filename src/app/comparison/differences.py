@@ -42,11 +42,6 @@ class Difference:
     """Pairs that were looked at; None for unpaired differences."""
 
     @property
-    def paired(self) -> bool:
-        """Whether both runs saw the same cases."""
-        return self.method in {"mcnemar", "paired bootstrap", "paired means"}
-
-    @property
     def noise(self) -> bool:
         """Whether chance alone explains it: the test decides, and the interval where there is no test."""
         if self.p_value is not None:

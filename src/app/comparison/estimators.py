@@ -1,18 +1,32 @@
-"""Estimators in two evaluations: whether they need more labels now for the same error."""
+"""Estimates of two runs: who still waits for labels, and whether estimators need more of them for the same error."""
 
 from __future__ import annotations
 
 import math
 from typing import TypeAlias
 
-from app.comparison.body import Body, number, rows
+from app.comparison.body import Body, at, number, rows
 from app.comparison.differences import Difference, pooled
 from app.comparison.measures import Reading, measure
+from app.comparison.results import Section
 
 LARGER = 0.05
 """A ratio of errors that moved by this much matters."""
 _Ratio: TypeAlias = tuple[float, int, float | None]
 """Ratio, repetitions, and the ratio's standard error if the report has it."""
+
+
+def waiting(before: Body, after: Body) -> list[Section]:
+    """Which of two runs of labelling for real have no estimate yet, and how to go on."""
+    found = []
+    for name, body in (("before", before), ("after", after)):
+        asked = len(rows(body, "labelling", "asked"))
+        if asked and not rows(body, "estimates"):
+            cases = "1 case" if asked == 1 else f"{asked:,} cases"
+            command = at(body, "labelling", "next_command") or "the same command with labels=to_label.csv"
+            told = f"the labels of {cases} are missing; give them, run `{command}` and compare again"
+            found.append(Section(name, told))
+    return found
 
 
 def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.comparison.body import Body, at, block, count, ends, number, rows
@@ -12,14 +13,25 @@ RISKS = ("NONE", "INFO", "LOW", "REVIEW", "HIGH", "CRITICAL")
 """Risks of contamination, the worst last."""
 _AUTOPSY = ("accuracy", "macro_f1", "weighted_f1", "autopsy_score", "ece")
 """What stands for an autopsy."""
+_PARTIAL_SCORE = "Autopsy score, of the sub-scores that a mutation run knows"
+"""It has neither training data nor pictures, so that its score is not that of an autopsy."""
+_WAITING = "it still waits for labels and has no estimate"
+"""Why labelling for real has no numbers yet."""
 
 
 def _reading(
-    key: str, value: Any, ci: Any = None, n: Any = None, *, headline: bool = False, reason: str = ""
+    key: str,
+    value: Any,
+    ci: Any = None,
+    n: Any = None,
+    *,
+    headline: bool = False,
+    reason: str = "",
+    title: str = "",
 ) -> Reading:
-    found, interval = number(value), ends(ci)
+    found, interval, what = number(value), ends(ci), measure(key, headline=headline)
     return Reading(
-        measure(key, headline=headline),
+        replace(what, title=title) if title else what,
         found,
         interval[0] if interval else None,
         interval[1] if interval else None,
@@ -72,8 +84,8 @@ def _mutate(body: Body) -> Iterator[Reading]:
     score, n = summary.get("mutation_score"), at(body, "subject", "n")
     yield _reading("mutation_score", score, summary.get("mutation_score_ci"), judged, headline=True)
     yield _reading("accuracy", original.get("accuracy"), original.get("accuracy_ci"), n, headline=True)
-    yield _reading("autopsy_score", original.get("autopsy_score"), n=n, headline=True)
-    yield _reading("ece", original.get("ece"), n=n, headline=True)
+    yield _reading("autopsy_score", original.get("autopsy_score"), n=n, title=_PARTIAL_SCORE)
+    yield _reading("ece", original.get("ece"), n=n)
     yield _reading("mutation_score_thresholds", at(body, "summary_thresholds", "mutation_score"))
     yield _reading("minimal_mutation_score", at(body, "kill_matrix", "minimal_mutation_score"))
     for name in ("mutants", "killed", "killed_weak", "survived"):
@@ -122,17 +134,23 @@ def _estimate(body: Body) -> Iterator[Reading]:
         ending = f"/{subject}" if several else ""
         mine = [each for each in found if each.get("subject") == subject and each.get("estimator") == name]
         last = max(mine, key=lambda each: number(each.get("budget")) or 0.0, default={})
-        if labelled:
-            ci = last.get("interval") or last.get("always_valid")
-            missing = "the labels were not all there yet"
-            key = f"estimated_accuracy{ending}"
-            yield _reading(key, last.get("value"), ci, last.get("cost"), headline=True, reason=missing)
-            if not several:
-                yield _reading("labels", last.get("cost"), reason=missing)
-                yield _reading("failures", last.get("failures"), reason=missing)
-        else:
-            key = f"accuracy{ending}"
-            yield _reading(key, population.get("accuracy"), n=population.get("n"), headline=True)
+        if not labelled:
+            key, title = f"accuracy{ending}", f"True accuracy{f', {subject}' if several else ''}"
+            truth = population.get("accuracy")
+            yield _reading(key, truth, n=population.get("n"), headline=True, title=title)
+        if labelled or last:
+            yield _reading(
+                f"estimated_accuracy{ending}",
+                last.get("value"),
+                last.get("interval") or last.get("always_valid"),
+                last.get("cost"),
+                headline=labelled or not several,
+                reason=_WAITING if labelled else "",
+                title="" if labelled else _one_run(results, subject if several else ""),
+            )
+        if labelled and not several:
+            yield _reading("labels", last.get("cost"), reason=_WAITING)
+            yield _reading("failures", last.get("failures"), reason=_WAITING)
     for each in results:
         key = _estimator_key(each, several)
         n = each.get("repetitions")
@@ -144,6 +162,13 @@ def _estimate(body: Body) -> Iterator[Reading]:
     for each in found:
         key = f"estimated_accuracy/{_estimator_key(each, several)}"
         yield _reading(key, each.get("value"), each.get("interval"), each.get("cost"))
+
+
+def _one_run(results: Sequence[Body], subject: str) -> str:
+    """What the estimate of an evaluation is called: of many repetitions the report has the first with its interval."""
+    repetitions = max((count(each.get("repetitions")) or 1 for each in results), default=1)
+    title = f"Estimated accuracy{f', {subject}' if subject else ''}"
+    return f"{title}, first of {repetitions:,} runs" if repetitions > 1 else title
 
 
 def _estimator_key(row: Body, several: bool) -> str:
@@ -199,6 +224,8 @@ def _checkup(body: Body) -> Iterator[Reading]:
         if at(body, "parts", part) is None:
             continue
         for key, value in block(body, "parts", part, "summary").items():
+            if (part, key) == ("mutate", "accuracy") and at(body, "parts", "autopsy", "summary", key):
+                continue  # the same model on the same test cases
             shown = value if isinstance(value, Mapping) else {"value": value}
             if shown.get("value") is None or number(shown["value"]) is not None:
                 yield _reading(

@@ -169,6 +169,15 @@ _EACH: dict[str, tuple[str, Better, Unit]] = {
     "share_faulty": ("Faulty pictures", "lower", "share"),
 }
 """Numbers of one class, operator, estimator or split; its name stands behind a slash."""
+_OF_PARTS = {
+    "autopsy/accuracy": "Accuracy on the test set",
+    "mutate/accuracy": "Accuracy on the test set, in the mutation run",
+    "estimate/accuracy": "True accuracy in operation",
+    "estimate/estimated_accuracy": "Estimated accuracy in operation",
+    "estimate/failures": "Failures found in operation",
+    "contaminate/risk": "Risk of contamination, 0 to 5",
+}
+"""Numbers of a part of a checkup that need to be told from those of another part."""
 _UA_SETS = {"match": "matches", "miss": "misses", "ghost": "ghosts"}
 _UA_METRICS = {
     "vr": "variation ratio",
@@ -190,7 +199,7 @@ def measure(key: str, *, headline: bool = False) -> Measure:
     stem, slash, rest = key.partition("/")
     if slash and stem in PARTS:
         inner = measure(rest, headline=headline)
-        return replace(inner, key=key, title=f"{stem.capitalize()}: {inner.title}")
+        return replace(inner, key=key, title=title_in(stem, rest, inner.title))
     if slash and stem in _EACH:
         title, better, unit = _EACH[stem]
         shown = _SUB_SCORES.get(rest, rest.replace("_", " ")) if stem == "sub_score" else rest
@@ -203,3 +212,14 @@ def measure(key: str, *, headline: bool = False) -> Measure:
         words = f"UA-MS, {_UA_SETS.get(kind, kind)}, {_UA_METRICS.get(metric, metric)}"
         return Measure(key, words, None, "number", headline)
     return Measure(key, key.replace("_", " ").replace("/", ", ").capitalize(), None, "number", headline)
+
+
+def title_in(part: str, key: str, title: str) -> str:
+    """What the number of a part is called in a checkup.
+
+    Args:
+        part: such as `autopsy`.
+        key: of the number in the report of the part.
+        title: what it is called there.
+    """
+    return _OF_PARTS.get(f"{part}/{key}", title)

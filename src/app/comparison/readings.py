@@ -14,7 +14,7 @@ from app.comparison.extraction import READERS
 from app.comparison.measures import Measure, Reading
 from app.errors import UserError
 
-__all__ = ["NEWEST", "Measure", "Reading", "Readings", "read", "task_of"]
+__all__ = ["NEWEST", "TASKS", "Measure", "Reading", "Readings", "read", "task_of"]
 
 NEWEST = {
     "assay.mutate": 1,
@@ -26,6 +26,8 @@ NEWEST = {
     "assay.checkup": 1,
 }
 """The reports that can be read, each with its newest version."""
+TASKS = ("autopsy", "checkup", "contaminate", "detect_eval", "estimate", "mutate", "score")
+"""The tasks that write them."""
 
 
 @dataclass(frozen=True)

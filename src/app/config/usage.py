@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 import typing
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from app.config.schema import Root, choices, conf_dir
 from app.config.values import described, shown
@@ -48,25 +49,70 @@ def _described_by(group: str, option: str) -> str:
     return ""
 
 
-def unknown(key: str, node: DictConfig | None) -> str:
+def unknown(key: str, node: DictConfig | None, value: str | None = None) -> str:
     """The sentence about a key that its place does not have.
 
     Args:
         key: in full, such as dataset.max_sample.
         node: what the configuration has there; None is its root.
+        value: what it was given; None if that is not known.
     """
     names = [each.name for each in fields(Root)] if node is None else [str(each) for each in node]
     names = [each for each in names if each != "hydra" and not each.startswith("_")]
     target = "" if node is None else str(node.get("_target_", ""))
     if not names and not target:
         return f"{key} is not there yet: a new key takes a plus, +{key}=VALUE"
-    close = difflib.get_close_matches(key.rpartition(".")[2], names, 1)
-    hint = f"did you mean {close[0]}? " if close else ""
+    meant = _meant(key, node, names, value)
+    hint = f"did you mean {meant}? " if meant else ""
     more = f"; any other argument of {target} takes a plus, +{key}=VALUE"
     return (
         f"{key} is unknown: {hint}allowed: {', '.join(names)}"
         f"{more if target and not target.startswith('app.') else ''}"
     )
+
+
+def _meant(key: str, node: DictConfig | None, names: Sequence[str], value: str | None) -> str:
+    """What there is instead: the same key elsewhere, or one that is spelled alike; empty if there is nothing."""
+    name = key.rpartition(".")[2]
+    at_root = "." not in key
+    if node is not None and (at_root or key.startswith("task.")):
+        task = node.get("task") if at_root else node
+        group = _inner_groups(task).get(name)
+        if group:
+            return f"{group}@task.{name}={value or 'NAME'}"
+    below = dict(_below(node, "")) if node is not None and at_root else {}
+    there = sorted((path for path, last in below.items() if last == name), key=lambda path: path.count("."))
+    if there:
+        return " or ".join(path if value is None else f"{path}={value}" for path in there[:3])
+    spelled = [*names, "experiment"] if at_root else names
+    close = difflib.get_close_matches(name, [*spelled, *below.values()], 1)
+    if not close:
+        return ""
+    if close[0] in spelled:
+        return "+experiment" if at_root and close[0] == "experiment" else close[0]
+    return next(path for path, last in below.items() if last == close[0])
+
+
+def _below(node: DictConfig, path: str) -> Iterator[tuple[str, str]]:
+    """Every key that can be set below the groups of a root, in full and by its last name."""
+    for each in node:
+        name = str(each)
+        if name.startswith("_") or name == "hydra" or OmegaConf.is_interpolation(node, name):
+            continue
+        if path:
+            yield f"{path}{name}", name
+        if not OmegaConf.is_missing(node, name) and isinstance(node[name], DictConfig):
+            yield from _below(node[name], f"{path}{name}.")
+
+
+def _inner_groups(task: Any) -> dict[str, str]:
+    """The keys of a task that are choices of a group themselves, such as train: dataset."""
+    target = str(task.get("_target_", "")) if isinstance(task, DictConfig) else ""
+    for path in Path(conf_dir(), "task").glob("*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        if target and f"\n_target_: {target}\n" in text:
+            return {name: group for group, name in re.findall(r"^  - /(\w+)@(\w+): ", text, re.MULTILINE)}
+    return {}
 
 
 def mistyped(key: str, value: Any) -> str:

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, NoReturn
@@ -21,6 +21,7 @@ from app import __version__
 from app.errors import UserError
 
 TOOL = "assay"
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -96,11 +97,31 @@ def _key(key: Any) -> str:
 
 
 def dumps(report: Any) -> str:
-    """The report as strict JSON text: two spaces of indent, field order kept, a newline at the end.
+    """The report as strict JSON text: a row of a table a line, two spaces of indent, a newline at the end.
 
     Equal reports give equal text. Floats are written so that they read back exactly.
     """
-    return json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return _text(plain(report), "\n") + "\n"
+
+
+def _text(value: Any, margin: str) -> str:
+    """JSON of a plain value, its further lines behind a margin; what holds no containers is written at C's speed."""
+    if not value or not isinstance(value, dict | list) or (isinstance(value, list) and _is_flat(value)):
+        return _encode(value)
+    inner = margin + "  "
+    if isinstance(value, dict):
+        items = [f"{_encode(key)}: {_text(item, inner)}" for key, item in value.items()]
+    else:
+        items = [
+            _encode(item) if isinstance(item, dict) and _is_flat(item.values()) else _text(item, inner)
+            for item in value
+        ]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{first}{inner}{f',{inner}'.join(items)}{margin}{last}"
+
+
+def _is_flat(items: Iterable[Any]) -> bool:
+    return not any(isinstance(item, dict | list) for item in items)
 
 
 def write_json(report: Any, path: Path) -> Path:

@@ -14,6 +14,13 @@ from app.scoring.verdict import ROUNDING, Verdict
 
 NEAR_MISS, FAR = 0.80, 0.25
 """From this share of the way to a threshold on a survivor is a near miss; below that share it is far."""
+_MOVES = {
+    "accuracy_drop": "the accuracy fell",
+    "recall_drop": "the recall of a class fell",
+    "ece_rise": "the calibration error rose",
+    "autopsy_score_drop": "the autopsy score fell",
+}
+"""Signals as clauses."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class Survivor:
     closest_signal: str
     """That signal."""
     needed: str
-    """What would have killed it, in words: by test, and by threshold."""
+    """What would have killed it, in two sentences: by the significance test, and by thresholds alone."""
 
     @property
     def nearness(self) -> str:
@@ -49,13 +56,13 @@ def survivors(judgement: Judgement, thresholds: Sequence[ThresholdVerdict]) -> t
     for index, (each, simple) in enumerate(zip(judgement.verdicts, thresholds, strict=True)):
         if each.verdict in {Verdict.SURVIVED, Verdict.INCONCLUSIVE}:
             closest = simple.closest
-            needed = f"by test: {needed_losses(judgement, index)}; by threshold: {_needed_change(closest)}"
+            needed = f"{needed_losses(judgement, index)} By thresholds alone: {_needed_change(closest)}."
             found.append(Survivor(index, simple.difficulty.score, closest.signal, needed))
     return tuple(sorted(found, key=lambda survivor: np.nan_to_num(survivor.reach)))
 
 
 def needed_losses(judgement: Judgement, mutant: int) -> str:
-    """How many lost test cases, or lost repetitions of one, would kill a surviving mutant.
+    """How many test cases, or repetitions of one, would have to turn wrong to kill a surviving mutant: a sentence.
 
     The mutant is killed if its p is at most q (r + 1) / m, with r of m scored mutants significant without
     it, and its effect at least delta, all other mutants as they are.
@@ -69,32 +76,39 @@ def needed_losses(judgement: Judgement, mutant: int) -> str:
         enough = np.flatnonzero(repetition_tail(times, rule.p0) * right <= limit)
         most = int(seen.lost[mutant].max(initial=0))
         if not enough.size:
-            return f"nothing, {times} repetitions are too few for {right} test cases"
-        effect = _points(judgement.verdicts[mutant].effect)
+            return f"Never noticed: {times} repetitions are too few for {right} test cases."
         return (
-            f"a test case lost in {enough[0]} of {times} repetitions (at most {most} now) and "
-            f"{_points(rule.delta)} of accuracy lost on average ({effect} now)"
+            f"Noticed if one test case turned from right to wrong in {enough[0]} of {times} repetitions (now in {most} "
+            f"at most) and the mean accuracy fell by {_points(rule.delta)} points "
+            f"(now by {_points(judgement.verdicts[mutant].effect)})."
         )
     candidates = np.arange(right + 1)
     kills = (mcnemar(candidates, gained) <= limit) & (
         (candidates - gained) / seen.cases >= rule.delta - ROUNDING
     )
+    now = f"{lost} did, and {gained} the other way"
     if not kills.any():
-        return f"nothing, {seen.cases} test cases are too few ({lost} lost and {gained} gained now)"
-    return f"{int(kills.argmax())} lost test cases ({lost} lost and {gained} gained now)"
+        return f"Never noticed: {seen.cases} test cases are too few ({lost} turned from right to wrong)."
+    needed = int(kills.argmax())
+    cases = "test case" if needed == 1 else "test cases"
+    return f"Noticed if {needed} {cases} turned from right to wrong (now {now})."
 
 
 def _needed_change(reading: Reading) -> str:
     if not reading.measured:
         return "nothing was measured"
-    if reading.fired:
-        return f"nothing more, {reading.signal} fired"
     if reading.signal == "new_causes":
-        return f"{reading.threshold:g} new cause types ({reading.value:g} now)"
-    if reading.signal == "autopsy_score_drop":
-        return f"{reading.signal} of {reading.threshold:.1f} ({reading.value:.1f} now)"
-    return f"{reading.signal} of {_points(reading.threshold)} ({_points(reading.value)} now)"
+        if reading.fired:
+            return f"noticed, {reading.value:g} new kinds of causes were found"
+        return f"if {reading.threshold:g} new kinds of causes were found (now {reading.value:g})"
+    scale = 1.0 if reading.signal == "autopsy_score_drop" else 100.0
+    limit, now = _points(reading.threshold, scale), _points(reading.value, scale)
+    if reading.fired:
+        return f"noticed, {_MOVES[reading.signal]} by {now} points"
+    return f"if {_MOVES[reading.signal]} by {limit} points (now by {now})"
 
 
-def _points(fraction: float) -> str:
-    return f"{100 * fraction:.2f} points"
+def _points(amount: float, scale: float = 100.0) -> str:
+    """Points with one decimal, or two where it needs them."""
+    shown = f"{scale * amount + 0.0:.2f}".removesuffix("0")
+    return "0.0" if shown == "-0.0" else shown.replace("-", "−")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import io
+import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from PIL import Image
 
+from app import workplaces
 from app.errors import UserError
 from app.job import Job
 from app.mutation.operator import Operator
@@ -28,7 +32,7 @@ from app.reporting.checkup.words import closing_lines
 from app.reporting.contamination import report as contamination_reports
 from app.reporting.estimate.report import read_estimate_report
 from app.reporting.mutate import load as load_mutate
-from app.runs import Run
+from app.runs import Run, RunInfo
 from app.scoring.options import Scoring
 from app.subjects.dataset import ImageDataset
 from app.subjects.detection.detector import Detector
@@ -55,6 +59,8 @@ class Task(Protocol):
 
     store: Store
     """Where its run is filed."""
+    resume: str | None
+    """Its run to go on with, where it can be given one."""
 
     def run(self, job: Job) -> None:
         """Does it."""
@@ -81,6 +87,7 @@ class Checkup:
         estimators: by name; None for `adaptive`.
         labels: what people labelled so far of the stream: a file or folder.
         target_width: width of the always-valid interval at which labelling stops.
+        resume: id of the interrupted run to go on with: its finished parts are taken over.
         autopsy: makes the part; None leaves it out.
         mutate: the same.
         estimate: the same.
@@ -105,6 +112,7 @@ class Checkup:
         estimators: Mapping[str, Any] | None = None,
         labels: str | None = None,
         target_width: float | None = None,
+        resume: str | None = None,
         autopsy: Make | None = None,
         mutate: Make | None = None,
         estimate: Make | None = None,
@@ -117,6 +125,7 @@ class Checkup:
                 "labels are of operational data: give dataset@task.stream=NAME too, or leave them out"
             )
         self.store, self.seed, self.train, self.stream = store, seed, train, stream
+        self.resume = resume
         shared = {"trainer": trainer, "store": store, "seed": seed}
         test = {"model": model, "dataset": dataset, **shared}
         splits = {"test": dataset} if train is None else {"train": train, "test": dataset}
@@ -142,7 +151,9 @@ class Checkup:
         A part that ends with a user's mistake is shown as failed, and the others are not lost.
         """
         started = datetime.now().astimezone()
-        with runs.opened(self.store, "checkup", job, subject=self.subject) as run:
+        with runs.opened(self.store, "checkup", job, subject=self.subject, resume=self.resume) as run:
+            if job.first:
+                self._check_material(run)
             failed = self._run_parts(run, job)
             if not job.first:
                 return
@@ -150,7 +161,7 @@ class Checkup:
             report = checkup_report(
                 read,
                 {**self.left_out, **failed},
-                run=runs.run_block(run, self.store, job, started),
+                run=runs.run_block(run, self.store, job, started, resumed=self.resume is not None),
                 subject=runs.subject_block(self.subject),
                 settings=self._settings(job, read),
                 earlier=self._earlier(),
@@ -174,25 +185,53 @@ class Checkup:
         except UserError as error:
             raise UserError(_of_part(name, error)) from None
 
+    def _check_material(self, run: Run) -> None:
+        """Training and operational data of a resumed run must be those that its finished parts saw."""
+        names = {"training_digest": self.train, "operation_digest": self.stream}
+        digests = {name: "" if data is None else str(data.digest) for name, data in names.items()}
+        if self.resume is None:
+            run.set_tags(digests)
+            return
+        before = self.store.info(self.store.resolve(self.resume)).tags
+        if any(before.get(f"assay.{name}") != digest for name, digest in digests.items()):
+            raise UserError(
+                f"resume={self.resume} was started with other training or operational data of the same name"
+            )
+
+    def _before(self) -> dict[str, RunInfo]:
+        """The parts of the run to go on with, by name."""
+        if self.resume is None:
+            return {}
+        found = self.store.children_of(self.store.resolve(self.resume))
+        return {each.task: each for each in found if each.kind == "part"}  # the newest of each
+
     def _run_parts(self, run: Run, job: Job) -> dict[str, Part]:
-        """Runs the parts; returns those that failed."""
+        """Runs the parts, but for those that a resumed run has finished; returns those that failed."""
         failed: dict[str, Part] = {}
         kept: list[str] = []
         below = copy.copy(self.store)
         below.parent = run.id
+        before = self._before()
         for name, task in self.parts.items():
+            part = before.get(name)
+            if part is not None and part.status == "FINISHED" and _taken_over(part, name, job):
+                kept.append(str(job.output / name))
+                continue
             if not job.first and name == "contaminate":  # it needs no model: one process is enough
                 with runs.opened(below, name, job):
                     continue
             task.store = below
+            if part is not None and (workplaces.of(self.store.folder, part.id) / "plan.json").exists():
+                task.resume = part.id
             try:
-                task.run(_job_of(name, job))
+                task.run(_job_of(name, job, resumable=hasattr(task, "resume")))
                 kept.append(str(job.output / name))
             except UserError as error:
                 failed[name] = Part("failed", _of_part(name, error))
             except KeyboardInterrupt:
                 done = f"these parts are done: {', '.join(kept)}" if kept else "no part is done"
-                raise KeyboardInterrupt(f"interrupted in the part {name}; {done}") from None
+                go_on = f"go on with resume={run.id}"
+                raise KeyboardInterrupt(f"interrupted in the part {name}; {done}; {go_on}") from None
         if len(failed) == len(self.parts):
             raise UserError(f"every part of the checkup failed: {_told(failed)}")
         return failed
@@ -238,13 +277,28 @@ class Checkup:
         html.write_page(checkup_page(report, pictures(read, shown)), job.output / "report.html")
 
 
-def _job_of(name: str, job: Job) -> Job:
+def _taken_over(part: RunInfo, name: str, job: Job) -> bool:
+    """Whether what a finished part has written is there still; it is copied into this checkup's folder."""
+    there, here = Path(part.tags.get("assay.output", "")), job.output / name
+    try:
+        written = json.loads((there / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    if written["run"]["id"] != part.id:  # another run has written there since
+        return False
+    if job.first and there != here:
+        shutil.copytree(there, here, dirs_exist_ok=True)
+    return True
+
+
+def _job_of(name: str, job: Job, *, resumable: bool = False) -> Job:
     """The job of a part: its own folder and settings, and nothing to say at the end."""
     whole = job.config["task"]
     output = job.output / name
     output.mkdir(parents=True, exist_ok=True)
     common = {key: whole[key] for key in SHARED if whole.get(key) is not None}
     own = {key: value for key, value in whole[name].items() if key != "_partial_"}
+    own |= {"resume": None} if resumable else {}
     config = {**job.config, "task": {**common, **own}}
     return replace(job, output=output, config=config, quiet=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +19,8 @@ from app.runs import RunInfo
 from app.tracking import Store
 
 NEWEST, BEFORE_IT = "latest", "previous"
+WAITING = "labels needed"
+"""What a run is tagged with (`assay.labelling`) while people have to label: it has no estimate yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,8 @@ def choose(
     Args:
         store: the history.
         name: the path of a report.json, or of a folder with one; a run's id, or the beginning of one; `latest`;
-            `previous`; the name of a model (the newest finished run about it) or of a subject. A path that exists wins.
+            `previous`; the name of a model (the newest finished run about it) or of a subject. A path that exists
+            wins. Only an id or a path means a run that waits for labels: it has no answer yet.
         role: the key that it was given for, such as `before`.
         task: look only for runs of this task; other than for paths and ids.
         subject: look only for runs about this subject; likewise.
@@ -129,10 +132,12 @@ def choose(
     if given is not None:
         return _from_file(store, role, given)
     if name == NEWEST:
-        found = store.parents(task, subject, limit=1)
-        if not found:
-            raise UserError(f"{role}={name}: {store.address} has no finished run{_of(task, subject)} yet")
-        return _from_run(store, role, found[0])
+        newest = answered(store.parents(task, subject, limit=1)) or answered(store.parents(task, subject))
+        if not newest:
+            waiting = store.parents(task, subject, limit=1)
+            none = "only runs that wait for labels" if waiting else "no finished run"
+            raise UserError(f"{role}={name}: {store.address} has {none}{_of(task, subject)} yet")
+        return _from_run(store, role, newest[0])
     if name == BEFORE_IT:
         later = before_run or choose(store, NEWEST, role=role, task=task, subject=subject)
         return _from_run(store, role, _previous(store, later, role))
@@ -164,6 +169,11 @@ def _named(store: Store, name: str, role: str, task: str | None, subject: str | 
     return next((each for each in found if data and each.subject.rpartition("@")[2] == data), found[0])
 
 
+def answered(found: Sequence[RunInfo]) -> list[RunInfo]:
+    """The runs without those that wait for labels."""
+    return [each for each in found if each.tags.get("assay.labelling") != WAITING]
+
+
 def _place(name: str) -> Path | None:
     """The file or folder of this name; None if there is none, or no file can be called so."""
     with suppress(OSError, RuntimeError, ValueError):
@@ -174,7 +184,8 @@ def _place(name: str) -> Path | None:
 
 def _about(store: Store, name: str, task: str | None = None) -> list[RunInfo]:
     """The finished runs about a model or a subject, the newest first."""
-    return [each for each in store.parents(task) if name in {each.subject, each.subject.rpartition("@")[0]}]
+    found = answered(store.parents(task))
+    return [each for each in found if name in {each.subject, each.subject.rpartition("@")[0]}]
 
 
 def _previous(store: Store, later: Chosen, role: str) -> RunInfo:
@@ -184,7 +195,7 @@ def _previous(store: Store, later: Chosen, role: str) -> RunInfo:
         raise UserError(
             f"{role}=previous: {later.source} does not say when it ran: give a run or a report.json"
         )
-    found = store.parents(later.task, later.subject, until=start)
+    found = answered(store.parents(later.task, later.subject, until=start))
     earlier = [each for each in found if each.id != later.run_id and each.start <= start]
     if not earlier:
         raise UserError(

@@ -116,7 +116,7 @@ def _done(
     resumable = (
         info is not None
         and status in {"interrupted", "failed"}
-        and (workplaces.of(store.folder, info.id) / "plan.json").exists()
+        and (info.task == "checkup" or (workplaces.of(store.folder, info.id) / "plan.json").exists())
     )
     page = "" if folder is None else (folder / "report.html").relative_to(output).as_posix()
     return Done(

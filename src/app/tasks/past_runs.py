@@ -8,11 +8,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 
+from app.comparison.readings import TASKS
 from app.errors import UserError
 from app.reporting.history.gathering import Found, Gathered, moment, scan
 from app.runs import RunInfo
+from app.tasks.chosen import answered
 from app.tracking import READERS, Store
 
 MOST_RUNS = 1000
@@ -100,8 +103,11 @@ def from_store(store: Store, wanted: Wanted) -> PastRuns:
     """
     place = f"experiment {wanted.experiment or store.experiment} in {store.address}"
     of, subject, said = wanted.of, wanted.subject, "As asked for"
+    if of is not None:
+        _check_task(store, wanted, of, place)
     if of is None or subject is None:
         newest = store.parents(of, subject, experiment=wanted.experiment, limit=1)
+        newest = answered(newest) or answered(store.parents(of, subject, experiment=wanted.experiment))
         if not newest:
             raise UserError(f"{place} has no finished run{wanted}: run a task first")
         of, subject, said = newest[0].task, newest[0].subject, "By the newest finished run"
@@ -117,6 +123,19 @@ def from_store(store: Store, wanted: Wanted) -> PastRuns:
         every = Counter((each.task, each.subject) for each in store.parents(experiment=wanted.experiment))
         raise UserError(_too_few(place, replace(wanted, of=of, subject=subject), gathered, every))
     return PastRuns(of, subject, f"{said}: {of} about {subject}.", gathered)
+
+
+def _check_task(store: Store, wanted: Wanted, task: str, place: str) -> None:
+    """Raises UserError, with what there is, if the store has no run of a task."""
+    if task in TASKS and store.parents(task, experiment=wanted.experiment, status=None, limit=1):
+        return
+    there = [each for each in TASKS if store.parents(each, experiment=wanted.experiment, limit=1)]
+    close = get_close_matches(task, there, 1)
+    said = "has no run;" if task in TASKS else "is an unknown task;"
+    if task not in TASKS and close:
+        said = f"is an unknown task: did you mean {close[0]}?"
+    has = f"finished runs of {', '.join(there)}" if there else "no finished run at all"
+    raise UserError(f"task.of={task} {said} {place} has {has}")
 
 
 def _take(store: Store, run: RunInfo, gathered: Gathered) -> None:
@@ -150,6 +169,9 @@ def from_folder(folder: Path, wanted: Wanted) -> PastRuns:
         if wanted.of in {None, each.readings.task} and wanted.subject in {None, each.readings.subject}
     ]
     every = Counter((each.readings.task, each.readings.subject) for each in reports)
+    if not named and wanted.of is not None and wanted.of not in TASKS:
+        there = sorted({task for task, _ in every}) or ["no task"]
+        raise UserError(f"task.of={wanted.of} is an unknown task; {place} has reports of {', '.join(there)}")
     if not named:
         raise UserError(f"{place} has no report{wanted}{_left_out(gathered)}; {_instead(every)}")
     newest = max(named, key=lambda each: each.time).readings

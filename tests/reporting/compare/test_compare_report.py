@@ -193,6 +193,55 @@ def test_equal_runs_have_calm_words():
     assert not found.within_noise
 
 
+def test_who_waits_for_labels_and_how_to_go_on():
+    """An unfinished wave of labels is no answer: the page says so, and not that nothing can be compared."""
+    asked = {"asked": [{"case": 1}], "next_command": "python -m app labels=x.csv"}
+    done = bodies.estimate(0.9, [0.8, 0.95])
+    waiting = bodies.changed(done, estimates=[], labelling=asked)
+    found = made(Side(done), Side(waiting))
+    head = words.headline(found)
+    assert head.sentence == "Nobody can tell: the second run still waits for labels and has no estimate yet."
+    assert "run `python -m app labels=x.csv` and compare again." in head.meaning
+    assert words.gate(found) == "unknown: the second run still waits for labels and has no estimate yet"
+    assert "the first run still waits" in words.headline(made(Side(waiting), Side(done))).sentence
+    assert "both runs still wait" in words.headline(made(Side(waiting), Side(waiting))).sentence
+    assert "still waits for labels" in page.compare_page(found)
+
+
+def test_what_is_not_in_points_says_so_where_others_have_a_picture():
+    sides = [bodies.contaminate(exact=n, data=f"d{n}") for n in (1, 2)]
+    text = page.compare_page(made(*map(Side, sides)))
+    assert '<small class="soft off">a count, not in points</small>' in text
+    evaluations = [
+        bodies.estimate(0.9, [0.85, 0.95], use="evaluation", ratios=(ratio,)) for ratio in (0.8, 0.7)
+    ]
+    evaluations[1]["populations"][0]["accuracy"] = 0.85
+    text = page.compare_page(made(*map(Side, evaluations)))
+    assert '<small class="soft off">not in points</small>' in text
+    row = text[text.index('scope="row">True accuracy') :]
+    assert row.index('class="forest') < row.index("</tr>")
+
+
+def test_cards_of_checkups_are_one_a_part_and_the_estimate():
+    summary = {"accuracy": 0.9, "autopsy_score": 80.0, "ece": 0.02, "macro_f1": 0.9}
+    parts = {
+        "autopsy": Side(bodies.changed(model(1, 3.0).body, summary=summary, metrics={})),
+        "mutate": Side(bodies.mutate({f"op-{i}": "killed" for i in range(9)})),
+        "estimate": Side(bodies.estimate(0.9, [0.8, 0.95], use="evaluation", ratios=(0.8,))),
+        "contaminate": Side(bodies.contaminate(exact=1)),
+    }
+    front = Side(bodies.checkup(**{name: {} for name in parts}), parts=parts)
+    found = made(front, front)
+    assert [each.key for each in words.leading(found)] == [
+        "autopsy/accuracy",
+        "mutate/mutation_score",
+        "estimate/accuracy",
+        "estimate/estimated_accuracy",
+        "contaminate/copies_across",
+    ]
+    assert len({each.title for each in words.leading(found)}) == 5
+
+
 def test_differences_in_words():
     assert words.moved(0.012, "share") == "+1.2"
     assert words.moved(-0.0004, "share") == "−0.04"

@@ -59,8 +59,8 @@ def test_every_number_is_the_reports(stepped):
     accuracy = series["accuracy"]
     assert [each.value is None for each in accuracy.points] == [i in {4, 5} for i in range(20)]
     assert accuracy.points[4].reason
-    point = accuracy.points[13]
-    assert (point.model_digest, point.data_digest) == ("m2", "d1")
+    run, point = stepped.runs[13], accuracy.points[13]
+    assert (run.model_digest, run.data_digest) == ("m2", "d1")
     assert point.high - point.low == pytest.approx(0.02)
     assert [each.headline for each in stepped.series] == sorted(
         (each.headline for each in stepped.series), reverse=True

@@ -15,19 +15,8 @@ def of(key, values, halves=None, data=None):
     for i, value in enumerate(values):
         half = None if halves is None or value is None else halves[i]
         low, high = (None, None) if half is None else (value - half, value + half)
-        points.append(
-            Point(
-                f"r{i}",
-                f"2026-05-{i + 1:02}T00:00:00+00:00",
-                value,
-                low,
-                high,
-                "m",
-                data[i] if data else "d",
-                "",
-            )
-        )
-    return series(measure(key), points)
+        points.append(Point(f"r{i}", f"2026-05-{i + 1:02}T00:00:00+00:00", value, low, high, ""))
+    return series(measure(key), points, data or ["d"] * len(points))
 
 
 def test_ends_and_extremes_skip_gaps():
@@ -66,8 +55,9 @@ def test_one_number_has_no_trend():
 
 
 def test_two_intervals_tell_noise_from_change():
-    apart, close = of("accuracy", [0.80, 0.86], [0.03, 0.04]), of("accuracy", [0.80, 0.84], [0.03, 0.04])
-    assert (apart.trend, close.trend) == ("better", "unchanged")  # sqrt(0.03^2 + 0.04^2) = 0.05
+    """Of 95 % and 0.05 wide together: at 99 % they reach 0.05 * 2.576 / 1.960 = 0.0657."""
+    apart, close = of("accuracy", [0.80, 0.867], [0.03, 0.04]), of("accuracy", [0.80, 0.864], [0.03, 0.04])
+    assert (apart.trend, close.trend) == ("better", "unchanged")
     assert apart.judged_by == close.judged_by == "intervals"
 
 

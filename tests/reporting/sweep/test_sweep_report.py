@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import math
 import re
 from dataclasses import replace
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -113,6 +115,17 @@ def test_intervals_apart_are_no_noise_and_a_lower_error_is_better():
     assert next(each for each in spreads if each.key == "mutation_score").best == 0
 
 
+@pytest.mark.parametrize(
+    ("keys", "best"), [(["seed"], None), (["seed", "dataset.seed"], None), (["seed", "a"], 1)]
+)
+def test_no_seed_is_the_best(keys, best):
+    jobs = [done(i, *(f"{key}={i}" for key in keys), found=readings(i / 2, None, None)) for i in range(2)]
+    report = sweep_report(jobs, RUN)
+    assert report.spreads[0].best == best
+    assert ("best with" in words.headline(report).sentence) == (best is not None)
+    assert ("Best with" in page.sweep_page(report)) == (best is not None)
+
+
 def _as_error(reading: Reading) -> Reading:
     return replace(reading, measure=replace(reading.measure, better="lower"))
 
@@ -130,7 +143,8 @@ def test_words_say_what_happened(report):
     assert re.fullmatch(r"2 +3 +failed +– +–", lines[4])
     assert "Job 2 (seed=3) failed: KeyError: 'lost'" in lines
     assert f"  Go on with it: {report.jobs[2].command}" in lines
-    assert "Job 3 (seed=-1) was refused: seed must be 0 or more, not -1" in lines
+    assert not [line for line in lines if "0 or more" in line]  # it is said where errors are
+    assert words.note(report)[-1] == "Job 3 (seed=-1) was refused: seed must be 0 or more, not -1"
     assert lines[-2:] == ["Report: out/report.html", "MLflow: http://x"]
 
 
@@ -160,6 +174,16 @@ def test_the_page_shows_every_job_and_escapes_what_was_chosen(report):
     assert second.x is not None
     assert first.low < first.x < first.high == second.low < second.x < second.high
     assert (first.best, second.best) == (False, True)
+
+
+def test_the_page_leads_to_folders_of_any_name():
+    folder = "a=50%, #1 & b?/ü"
+    text = page.sweep_page(
+        sweep_report([done(0, found=readings(0.4, 0.3, 0.5), page=f"{folder}/x.html")], RUN)
+    )
+    [link] = re.findall(r'href="([^"]*x\.html)"', text)
+    parts = urlsplit(html.unescape(link))
+    assert (unquote(parts.path), parts.query, parts.fragment) == (f"{folder}/x.html", "", "")
 
 
 def test_a_report_reads_back_and_its_tables_say_the_same(report, tmp_path):

@@ -106,8 +106,8 @@ def _class_headings(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _cards(report: CompareReport) -> list[Delta]:
-    """The number that decided, then the others that stand for the reports."""
-    known = [each for each in report.deltas if each.headline and each.difference is not None]
+    """The number that decided, then the others that stand for the reports; of checkups one a part."""
+    known = [each for each in words.leading(report) if each.difference is not None]
     return sorted(known, key=lambda each: each.key != report.decision.key)[:HEADLINES]
 
 

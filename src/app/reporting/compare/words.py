@@ -49,10 +49,6 @@ JUDGEMENTS: Mapping[Judgement, str] = {
     "untested": "not tested",
     "unknown": UNDEFINED,
 }
-_MEANINGS: Mapping[str, str] = {
-    "improved": "The difference is beyond chance and large enough to matter.",
-    "regressed": "The difference is beyond chance and large enough to matter.",
-}
 
 
 def value(amount: float | None, unit: Unit) -> str:
@@ -149,8 +145,7 @@ def both(delta: Delta) -> str:
 
 
 def inside(title: str) -> str:
-    """A title inside a sentence: its first letter small, unless it begins with an abbreviation; without its part."""
-    title = title.partition(": ")[2] or title
+    """A title inside a sentence: its first letter small, unless it begins with an abbreviation."""
     first = title.split(" ", 1)[0]
     return title if any(letter.isupper() for letter in first[1:]) else title[:1].lower() + title[1:]
 
@@ -221,9 +216,7 @@ def verdict_words(
     """The verdict in a sentence, and what it rests on in one to three more."""
     delta = next((each for each in deltas if each.key == decision.key), None)
     if delta is None:
-        return Headline(
-            f"{VERDICTS['unknown']}: the reports share no number that could decide.", _why_unknown(common)
-        )
+        return _unknown(common)
     begin = VERDICTS[verdict]
     if decision.rule == "within noise":
         begin = "Nothing changed beyond chance"
@@ -266,9 +259,18 @@ def _most_moved(score: Delta, deltas: Sequence[Delta]) -> list[str]:
     return [f"{told[0].upper()}{told[1:]}."]
 
 
-def _why_unknown(common: Comparability) -> str:
+def _unknown(common: Comparability) -> Headline:
+    """Why nobody can tell, and what to do about it."""
     reasons = [f"{each.name}: {each.reason}" for each in common.skipped_sections]
-    return f"{'; '.join(reasons)}." if reasons else "Compare reports that measure the same."
+    told = f"{'; '.join(reasons)}." if reasons else "Compare reports that measure the same."
+    waiting = [each.name for each in common.skipped_sections if each.name in {"before", "after"}]
+    why = "the reports share no number that could decide"
+    if len(waiting) == 1:
+        which = "first" if waiting == ["before"] else "second"
+        why = f"the {which} run still waits for labels and has no estimate yet"
+    elif waiting:
+        why = "both runs still wait for labels and have no estimate yet"
+    return Headline(f"{VERDICTS['unknown']}: {why}.", f"{told[0].upper()}{told[1:]}")
 
 
 def facts(common: Comparability) -> list[tuple[str, str, str]]:
@@ -300,11 +302,22 @@ def closing_lines(report: CompareReport, page: str, link: str | None = None) -> 
     noise = " (within noise)" if report.within_noise else ""
     lines = [f"{report.verdict.capitalize()}{noise}. {head.sentence}", head.meaning]
     lines.append(f"Before: {report.before.source}; after: {report.after.source}")
-    lines += [_line(each) for each in report.deltas if each.headline and each.key != report.decision.key][:6]
+    lines += [_line(each) for each in leading(report) if each.key != report.decision.key][:6]
     lines += _counts(report)
     lines += [f"Note: {short(note, 300)}." for note in report.comparability.notes]
     lines.append(f"Report: {page}")
     return [*[line for line in lines if line], *([f"MLflow: {link}"] if link else [])]
+
+
+def leading(report: CompareReport) -> list[Delta]:
+    """The numbers that stand for the reports; of checkups those that decided a part, and the estimate."""
+    found = [each for each in report.deltas if each.headline]
+    decided = {
+        f"{part.name}/{part.comparison.decision.key}" for part in report.parts if part.comparison is not None
+    }
+    if not report.parts:
+        return found
+    return [each for each in found if each.key in {*decided, "estimate/estimated_accuracy"}]
 
 
 def _line(delta: Delta) -> str:
@@ -336,4 +349,7 @@ def _counts(report: CompareReport) -> list[str]:
 
 def gate(report: CompareReport) -> str:
     """Why the gate does not let it pass, in one line."""
-    return f"{report.verdict}: {report.decided_by}"
+    why = report.decided_by
+    if not report.decision.key:
+        why = headline(report).sentence.partition(": ")[2].removesuffix(".")
+    return f"{report.verdict}: {why}"

@@ -58,8 +58,9 @@ def headline(report: ContaminationReport) -> Headline:
         return Headline(told, _meaning(summary, where))
     if risk == "HIGH":
         look = "looks" if near == 1 else "look"
-        told = f"No copies were found, but {count(near)} {of} {look} like one {there}."
-        return Headline(told, _unconfirmed(summary))
+        pairs, distance = plural(summary.near_across, "pair"), report.settings.near_distance
+        told = f"Near duplicates across splits: {pairs} within distance {distance}."
+        return Headline(told, f"{count(near)} {of} {look} like one {there}. {_unconfirmed(summary)}")
     if risk == "REVIEW":
         told = f"No copies were found: pictures of {where} only loosely look like some {there}."
         return Headline(told, "Look at the closest pairs below; most sets of one kind have such look-alikes.")
@@ -98,7 +99,7 @@ def _meaning(summary: Summary, where: str) -> str:
 
 def _unconfirmed(summary: Summary) -> str:
     pairs = plural(summary.compared, "closest pair")
-    told = f"Of the {pairs}, none is a copy tone by tone: the pictures have little variety, and the hash says no more."
+    told = f"Of the {pairs} none is a copy tone by tone: the pictures have little variety, and the hash says no more."
     return told if summary.compared else "Look at the pairs below before you act on them."
 
 

@@ -16,6 +16,8 @@ from app.reporting.text import defined, number
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 42.0, 466.0, 20.0, 250.0
 SMALL_WIDTH, SMALL_HEIGHT = 300, 170
+ROW = 44.0
+"""Height of an estimate with its name above it."""
 MOST_LINES = 6
 _RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
@@ -268,7 +270,7 @@ def _intervals(subject: str, rows: Sequence[EstimateRow], truth: float) -> Inter
     )
     ticks = steps(100 * max(min(ends), 0.0), 100 * min(max(ends), 1.0), 5)
     first, last = ticks[0], max(ticks[-1], ticks[0] + 1e-6)
-    left, right = 150.0, 740.0
+    left, right = 12.0, 456.0
 
     def x(value: float) -> float:
         return round(left + (right - left) * min(max((100 * value - first) / (last - first), 0.0), 1.0), 1)
@@ -278,12 +280,12 @@ def _intervals(subject: str, rows: Sequence[EstimateRow], truth: float) -> Inter
         ends_of = interval_of(row)
         covers = None if ends_of is None or not defined(truth) else ends_of[0] <= truth <= ends_of[1]
         low, high = (None, None) if ends_of is None else (x(ends_of[0]), x(ends_of[1]))
-        made.append(IntervalRow(row, 22.0 + 24 * place, x(row.value), low, high, covers))
+        made.append(IntervalRow(row, 36.0 + ROW * place, x(row.value), low, high, covers))
     digits = max(0, -math.floor(math.log10(max(ticks[1] - ticks[0], 1e-6)) + 1e-9)) if len(ticks) > 1 else 0
     return Intervals(
         subject,
         tuple(made),
         x(truth) if defined(truth) else None,
         tuple(Tick(x(each / 100), number(each, digits)) for each in ticks),
-        22.0 + 24 * len(rows),
+        10.0 + ROW * len(rows),
     )

@@ -119,6 +119,7 @@ def _series(ordered: Sequence[Found]) -> Iterable[Series]:
     for each in reversed(ordered):
         for reading in each.readings.items:
             measures.setdefault(reading.measure.key, reading.measure)
+    data = [each.readings.data_digest for each in ordered]
     times = [each.time.isoformat(timespec="seconds") for each in ordered]
     for measure in sorted(measures.values(), key=lambda each: not each.headline):
         points = [
@@ -126,19 +127,16 @@ def _series(ordered: Sequence[Found]) -> Iterable[Series]:
             for each, time in zip(ordered, times, strict=True)
         ]
         if any(point.value is not None for point in points):
-            yield series(measure, points)
+            yield series(measure, points, data)
 
 
 def _point(found: Found, time: str, reading: Reading | None) -> Point:
-    readings = found.readings
     return Point(
-        run_id=readings.run_id,
+        run_id=found.readings.run_id,
         time=time,
         value=None if reading is None else reading.value,
         low=None if reading is None else reading.low,
         high=None if reading is None else reading.high,
-        model_digest=readings.model_digest,
-        data_digest=readings.data_digest,
         reason="the run did not measure it" if reading is None else reading.reason,
     )
 

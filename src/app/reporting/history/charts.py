@@ -22,6 +22,8 @@ MOST_DOTS = 60
 """Numbers that get a dot each; of more, only those that stand out."""
 MOST_LINES = 12
 """Changes of model or data that get a line through the picture."""
+RADII = {"plain": 2.6, "best": 5.6, "worst": 5.6, "last": 3.2}
+"""Of dots: the newest number fits into the ring of the best or the worst."""
 SPARK_WIDTH, SPARK_HEIGHT = 180, 26
 SPARK_COLUMNS = 90
 """Columns of a line in a table; more numbers are drawn as the lowest and highest of each column."""
@@ -36,7 +38,7 @@ class Dot:
     y: float
     """Position on the canvas."""
     look: str
-    """`plain`, `best`, `worst`, `last` or `change`."""
+    """`plain`, `best`, `worst` or `last`; a number that is two of these has two marks, one in the other."""
     label: str
     """What it says."""
 
@@ -270,28 +272,26 @@ def _levels(series: Series, x: Callable[[int], float], y: Callable[[float], floa
 
 def _dots(series: Series, x: Callable[[int], float], y: Callable[[float], float]) -> list[Dot]:
     """Every number of a short series, what stands out of a long one, and numbers alone between gaps."""
-    looks: dict[int, str] = {}
     if series.n <= MOST_DOTS:
-        looks = {i: "plain" for i, each in enumerate(series.points) if each.value is not None}
+        plain = [i for i, each in enumerate(series.points) if each.value is not None]
     else:
-        looks = {piece[0][0]: "plain" for piece in _pieces(series.points) if len(piece) == 1}
+        plain = [piece[0][0] for piece in _pieces(series.points) if len(piece) == 1]
+    looks: dict[int, list[str]] = {i: ["plain"] for i in plain}
+    moved = series.best is not None and series.worst is not None and series.best.value != series.worst.value
     for place, look in ((series.worst, "worst"), (series.best, "best"), (series.last, "last")):
-        if place is not None and (
-            look == "last"
-            or series.best is None
-            or series.worst is None
-            or series.best.value != series.worst.value
-        ):
-            looks[place.index] = look if looks.get(place.index) != "best" else "best"
-    words = {"best": ", the best", "worst": ", the worst", "last": ", the last"}
+        if place is not None and (look == "last" or moved):
+            before = [each for each in looks.get(place.index, []) if each != "plain"]
+            looks[place.index] = [*before, look]  # a ring, and the newest in it
+    words = {"best": ", the best", "worst": ", the worst", "last": ", the newest"}
     dots = []
-    for i, look in sorted(looks.items()):
+    for i, found in sorted(looks.items()):
         point = series.points[i]
         if point.value is not None:
             label = (
                 f"{shown(point.value, series.unit)}, {day(point.time, clock=True)}, run {point.run_id[:8]}"
             )
-            dots.append(Dot(x(i), y(point.value), look, label + words.get(look, "")))
+            label += "".join(words.get(look, "") for look in found)
+            dots += [Dot(x(i), y(point.value), look, label) for look in found]
     return dots
 
 

@@ -126,12 +126,12 @@ def _ends(axes: Axes, series: Series, scale: float) -> None:
                 color="white",
                 markeredgecolor=colour,
                 markeredgewidth=1.8,
-                markersize=6.5,
+                markersize=8.5,
                 linestyle="none",
                 label=f"{name}: {words.shown(extreme.value, series.unit)}",
             )
     if series.last is not None:
-        axes.plot(series.last.index, scale * series.last.value, "o", color=INK, markersize=4.5)
+        axes.plot(series.last.index, scale * series.last.value, "o", color=INK, markersize=4)
 
 
 def _title(axes: Axes, title: str, subtitle: str) -> None:

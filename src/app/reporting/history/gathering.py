@@ -64,9 +64,15 @@ class Gathered:
             time_from: where that comes from.
         """
         try:
-            self.found.append(_read(path, source, otherwise, time_from))
+            found = _read(path, source, otherwise, time_from)
         except UserError as error:
             self.leave_out("", source, otherwise, str(error))
+            return
+        numbers = found.readings.items
+        if numbers and all(each.value is None for each in numbers):
+            self.leave_out(found.readings.run_id, source, found.time, numbers[0].reason)
+        else:
+            self.found.append(found)
 
     def leave_out(self, run_id: str, where: str, time: datetime | None, reason: str) -> None:
         """Lists what is not in the history."""

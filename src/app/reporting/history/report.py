@@ -85,10 +85,6 @@ class Point:
     """Lower end of its 95 % interval."""
     high: float | None
     """Upper end."""
-    model_digest: str
-    """Digest of the model."""
-    data_digest: str
-    """Digest of the data."""
     reason: str
     """Why there is a gap."""
 

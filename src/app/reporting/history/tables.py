@@ -38,11 +38,11 @@ def write_history(report: HistoryReport, path: Path) -> Path:
                 _exact(point.low),
                 _exact(point.high),
                 changed.get(i, ""),
-                point.model_digest,
-                point.data_digest,
+                run.model_digest,
+                run.data_digest,
                 point.reason,
             )
-            for i, point in enumerate(series.points)
+            for i, (run, point) in enumerate(zip(report.runs, series.points, strict=True))
         )
     return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
 

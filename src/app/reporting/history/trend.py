@@ -13,25 +13,28 @@ from app.reporting.history.report import Change, Extreme, JudgedBy, Point, Serie
 
 Z = 2.575829
 """How far noise goes: 99 %, since many series stand side by side."""
+Z_OF_INTERVALS = 1.959964
+"""How far the intervals of a report go: 95 %."""
 FIXED = {"score": 1.0}
 """Differences that count where nothing tells the noise, by unit: an autopsy score counts from one point on."""
 EQUAL = 1e-9
 """Relative difference of numbers that are the same."""
 
 
-def series(measure: Measure, points: Sequence[Point]) -> Series:
+def series(measure: Measure, points: Sequence[Point], data: Sequence[str]) -> Series:
     """One measure over time.
 
     Args:
         measure: What the numbers are.
         points: one a run, oldest first.
+        data: digest of the data of each run.
     """
     places = [i for i, each in enumerate(points) if each.value is not None]
     values = np.array([math.nan if each.value is None else each.value for each in points])
     levels = changes(values)
     first, last = (_extreme(points, places[i]) if places else None for i in (0, -1))
     best, worst = _ends(measure, points, places)
-    trend, judged_by = _trend(measure, points, places, levels)
+    trend, judged_by = _trend(measure, points, data, places, levels)
     return Series(
         key=measure.key,
         title=measure.title,
@@ -94,7 +97,7 @@ def _change_points(measure: Measure, points: Sequence[Point], levels: Changes) -
 
 
 def _trend(
-    measure: Measure, points: Sequence[Point], places: Sequence[int], levels: Changes
+    measure: Measure, points: Sequence[Point], data: Sequence[str], places: Sequence[int], levels: Changes
 ) -> tuple[Trend, JudgedBy]:
     """Last against first, and what told it from noise."""
     if len(places) < 2:
@@ -108,8 +111,8 @@ def _trend(
     if not math.isnan(levels.noise):
         limit, judged_by = Z * math.sqrt(2) * levels.noise, "noise"
     elif len(halves) == 2:
-        limit, judged_by = math.hypot(*halves), "intervals"
-    elif ends[0].data_digest != ends[1].data_digest:
+        limit, judged_by = Z / Z_OF_INTERVALS * math.hypot(*halves), "intervals"
+    elif data[places[0]] != data[places[-1]]:
         pass  # of other test cases, and nothing says how much chance does
     elif measure.unit in FIXED:
         limit, judged_by = FIXED[measure.unit] * (1 - EQUAL), "fixed"

@@ -130,9 +130,6 @@ def _listed(names: Sequence[str], most: int = NAMED) -> str:
 
 def _lower(title: str) -> str:
     """A title inside a sentence; abbreviations stay as they are."""
-    part, colon, rest = title.partition(": ")
-    if colon:
-        return f"{part.lower()}: {_lower(rest)}"
     return title if title[1:2].isupper() or "MS" in title or "mAP" in title else title[:1].lower() + title[1:]
 
 

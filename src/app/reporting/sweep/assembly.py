@@ -64,6 +64,7 @@ def sweep_report(jobs: Sequence[Done], run: Run) -> SweepReport:
         for each in jobs
         if each.readings is not None
     ]
+    by_chance = {key.rpartition(".")[2] for key in swept} == {"seed"}  # none is the best choice
     keys = list(dict.fromkeys(key for _, found in readings for key in found))[:MOST]
     return SweepReport(
         schema=Schema(ARTIFACT, VERSION),
@@ -77,7 +78,7 @@ def sweep_report(jobs: Sequence[Done], run: Run) -> SweepReport:
             },
         ),
         swept=swept,
-        spreads=tuple(_spread(key, readings) for key in keys),
+        spreads=tuple(_spread(key, readings, ranked=not by_chance) for key in keys),
         jobs=rows,
     )
 
@@ -159,13 +160,13 @@ def _subject(jobs: Sequence[Done]) -> Subject:
     )
 
 
-def _spread(key: str, jobs: Sequence[tuple[int, Mapping[str, Reading]]]) -> Spread:
+def _spread(key: str, jobs: Sequence[tuple[int, Mapping[str, Reading]]], *, ranked: bool) -> Spread:
     found = [(number, values[key]) for number, values in jobs if key in values]
     measure = found[0][1].measure
     known = {number: each.value for number, each in found if each.value is not None and defined(each.value)}
     values = list(known.values())
     best = None
-    if measure.better is not None and len(set(values)) > 1:
+    if ranked and measure.better is not None and len(set(values)) > 1:
         top = (max if measure.better == "higher" else min)(values)
         best = next(number for number, value in known.items() if value == top)
     ends = [(each.low, each.high) for _, each in found if each.low is not None and each.high is not None]

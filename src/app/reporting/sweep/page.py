@@ -59,7 +59,7 @@ def sweep_page(report: SweepReport) -> str:
         heads=[(text.short(key, 40), "") for key in report.swept],
         measures=[(text.short(each.title, 40), "num") for each in spreads[:6]],
         panels=drawn,
-        marked=any(each.spread.best is not None for each in drawn),
+        marked=any(each.best is not None for each in spreads),
     )
 
 

@@ -49,7 +49,7 @@ class Spread:
     least: float
     most: float
     best: int | None
-    """The job that is best in it; None if no direction is better, or all are equal."""
+    """The job that is best in it; None if no direction is better, all are equal, or only seeds differ."""
     overlap: bool
     """Whether all intervals share a value, so that the differences may be noise; False without intervals."""
 

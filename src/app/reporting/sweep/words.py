@@ -144,6 +144,8 @@ def table(report: SweepReport) -> list[str]:
 def closing_lines(report: SweepReport, page: str, link: str | None = None) -> list[str]:
     """The lines a sweep ends with: its jobs, verdict, what did not finish and how to go on, where page and run are.
 
+    Why a job was refused is said beside them, where errors are.
+
     Args:
         report: The report.
         page: Path of the page.
@@ -151,11 +153,9 @@ def closing_lines(report: SweepReport, page: str, link: str | None = None) -> li
     """
     head = headline(report)
     lines = ["", *table(report), "", head.sentence, *([head.meaning] if head.meaning else [])]
-    for each in _troubled(report)[:5]:
-        lines.append(trouble(each))
-        if each.status != "refused":
-            go_on = "Go on with it" if " resume=" in each.command else "Run it again"
-            lines.append(f"  {go_on}: {each.command}")
+    for each in [row for row in _troubled(report) if row.status != "refused"][:5]:
+        go_on = "Go on with it" if " resume=" in each.command else "Run it again"
+        lines += [trouble(each), f"  {go_on}: {each.command}"]
     lines.append(f"Report: {page}")
     return [*lines, f"MLflow: {link}"] if link else lines
 
