@@ -91,13 +91,13 @@ def test_a_report_by_hand() -> None:
 def test_a_row_of_a_table_is_a_line() -> None:
     table = {
         "title": "é\n",
-        "rows": [{"a": 1, "b": None}, {"a": 2, "c": [0.5, 1]}, {}],
+        "rows": [{"a": 1, "b": None}, {"a": 2, "c": [0.5, 1]}, {}, {"d": {"e": []}}],
         "ids": [1, 2],
         "none": {},
     }
     assert dumps(table) == (
-        '{\n  "title": "é\\n",\n  "rows": [\n    {"a": 1, "b": null},\n    {\n      "a": 2,\n'
-        '      "c": [0.5, 1]\n    },\n    {}\n  ],\n  "ids": [1, 2],\n  "none": {}\n}\n'
+        '{\n  "title": "é\\n",\n  "rows": [\n    {"a": 1, "b": null},\n    {"a": 2, "c": [0.5, 1]},\n'
+        '    {},\n    {\n      "d": {\n        "e": []\n      }\n    }\n  ],\n  "ids": [1, 2],\n  "none": {}\n}\n'
     )
 
 

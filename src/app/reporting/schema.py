@@ -10,8 +10,9 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
@@ -75,7 +76,7 @@ def plain(value: Any) -> Any:
 
 def _plain_container(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        return {name: plain(getattr(value, name)) for name in _names(type(value))}
     if isinstance(value, Mapping):
         body = {_key(key): plain(item) for key, item in value.items()}
         if len(body) != len(value):
@@ -88,6 +89,11 @@ def _plain_container(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return [plain(item) for item in value]
     raise TypeError(f"a {type(value).__name__} has no JSON form: {value!r}")
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 def _key(key: Any) -> str:
@@ -112,15 +118,20 @@ def _text(value: Any, margin: str) -> str:
     if isinstance(value, dict):
         items = [f"{_encode(key)}: {_text(item, inner)}" for key, item in value.items()]
     else:
-        items = [
-            _encode(item) if isinstance(item, dict) and _is_flat(item.values()) else _text(item, inner)
-            for item in value
-        ]
+        items = [_encode(item) if _is_row(item) else _text(item, inner) for item in value]
     first, last = "{}" if isinstance(value, dict) else "[]"
     return f"{first}{inner}{f',{inner}'.join(items)}{margin}{last}"
 
 
-def _is_flat(items: Iterable[Any]) -> bool:
+def _is_row(item: Any) -> bool:
+    """An object of scalars and of lists of scalars, such as intervals."""
+    return isinstance(item, dict) and all(
+        not isinstance(each, dict) and not (isinstance(each, list) and not _is_flat(each))
+        for each in item.values()
+    )
+
+
+def _is_flat(items: list[Any]) -> bool:
     return not any(isinstance(item, dict | list) for item in items)
 
 
