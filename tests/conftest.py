@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import io
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+gc.set_threshold(50_000, 10, 10)  # as in `app.__main__`
 settings.register_profile("busy machine", deadline=None)  # a slow answer is no wrong one
 settings.load_profile("busy machine")
 

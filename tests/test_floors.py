@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,11 @@ def _walk(node: ast.AST, file: str, *, at_top: bool) -> Iterator[Import]:
 
 
 FILES = sorted(SOURCE.rglob("*.py"))
-IMPORTS = [each for path in FILES for each in imports_of(path)]
+
+
+@cache
+def imports() -> list[Import]:
+    return [each for path in FILES for each in imports_of(path)]
 
 
 def place_of(each: Import) -> str:
@@ -97,7 +102,7 @@ def test_every_file_has_a_known_place():
 def test_numeric_rooms_know_only_the_ground_and_numbers(room):
     libraries = EVERYWHERE | ({"PIL"} if room == "integrity" else set())
     wrong = []
-    for each in IMPORTS:
+    for each in imports():
         if place_of(each) != room:
             continue
         if each.room is not None:
@@ -114,19 +119,19 @@ def test_numeric_rooms_know_only_the_ground_and_numbers(room):
 def test_rooms_of_a_floor_leave_each_other_alone(room):
     neighbours = FLOOR_1 - {room} - ({"mutation"} if room == "inference" else set())
     above = DOOR | HISTORY | {"tasks"}
-    wrong = [each for each in IMPORTS if place_of(each) == room and each.room in neighbours | above]
-    wrong += [each for each in IMPORTS if place_of(each) == room and each.library in HYDRA | {"mlflow"}]
+    wrong = [each for each in imports() if place_of(each) == room and each.room in neighbours | above]
+    wrong += [each for each in imports() if place_of(each) == room and each.library in HYDRA | {"mlflow"}]
     assert not wrong, said(wrong)
 
 
 def test_only_the_door_knows_hydra():
-    wrong = [each for each in IMPORTS if each.library in HYDRA and place_of(each) not in DOOR]
+    wrong = [each for each in imports() if each.library in HYDRA and place_of(each) not in DOOR]
     assert not wrong, said(wrong)
 
 
 def test_only_tracking_knows_mlflow():
-    wrong = [each for each in IMPORTS if each.library == "mlflow" and each.file != "tracking.py"]
-    wrong += [each for each in IMPORTS if each.library == "mlflow" and each.at_top]
+    wrong = [each for each in imports() if each.library == "mlflow" and each.file != "tracking.py"]
+    wrong += [each for each in imports() if each.library == "mlflow" and each.at_top]
     assert not wrong, said(wrong)
     assert '"mlflow"' in (SOURCE / "tracking.py").read_text()  # imported by name, when first used
 
@@ -134,7 +139,7 @@ def test_only_tracking_knows_mlflow():
 def test_the_ground_rests_on_nothing():
     wrong = [
         each
-        for each in IMPORTS
+        for each in imports()
         if place_of(each) in GROUND
         and (
             each.room not in GROUND | {None, "__init__"}
@@ -150,7 +155,7 @@ def test_the_ground_rests_on_nothing():
 
 
 def test_nothing_below_imports_a_task():
-    wrong = [each for each in IMPORTS if each.room == "tasks" and place_of(each) not in {"tasks", "sweep"}]
+    wrong = [each for each in imports() if each.room == "tasks" and place_of(each) not in {"tasks", "sweep"}]
     assert not wrong, said(wrong)
 
 

@@ -32,7 +32,7 @@ from app.mutation.weight_noise import WeightNoise
 from app.mutation.weight_zeroing import WeightZeroing
 from tests.inference.conftest import LeNet, Pictures, build, to_batch
 
-COUNT = 4
+COUNT = 2
 OPERATORS = {
     "weight_noise": lambda: WeightNoise(count=COUNT),
     "weight_zeroing": lambda: WeightZeroing(count=COUNT),

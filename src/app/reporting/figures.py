@@ -8,10 +8,13 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from PIL import Image
 
 from app.reporting.curves import curves
 from app.reporting.heatmap import HeatMap, heat_maps, shade
@@ -154,8 +157,10 @@ def save_png(figure: Figure, path: Path) -> Path:
 
 def png(figure: Figure) -> bytes:
     """A figure as a PNG file's bytes, without dates or versions in it."""
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi="figure", metadata={"Software": None})
+    canvas, content = FigureCanvasAgg(figure), io.BytesIO()
+    canvas.draw()  # `savefig` lays out and draws twice: the same pixels in a quarter more time
+    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    pixels.save(content, "PNG", dpi=(figure.dpi, figure.dpi))
     return content.getvalue()
 
 
