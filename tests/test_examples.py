@@ -136,3 +136,4 @@ def test_the_estimator_is_unbiased(monkeypatch):
     assert {each.cost for each in runs} == {60}
     covered = np.mean([each.interval(0.95).covers(truth) for each in runs])
     assert covered > 0.93
+    assert all(each.interval(0.95).width < 0.25 for each in runs)

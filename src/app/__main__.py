@@ -80,7 +80,8 @@ def _stopped(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         swept = _sweep_is_open()
         _end_sweep("KILLED")
-        return _said("interrupted" if swept else str(error) or "interrupted", 130)
+        early = "interrupted before anything was kept: run the same command again"
+        return _said("interrupted" if swept else str(error) or early, 130)
     if isinstance(error, SystemExit):  # a folder or a sweep that was refused
         if isinstance(error.code, str):
             return _said(error.code, 2)

@@ -167,10 +167,10 @@ class DesignInterval:
     """V̂; 0 when no draw told of any variation."""
     n: int
     """Draws: the effective size where θ̂ or V̂ leave it undefined."""
-    floor: float = 0.0
-    """Share of the population known to be correct."""
-    ceiling: float = 1.0
-    """1 - share of the population known to fail."""
+    floor: float | None = None
+    """Share of the population known to be correct; None leaves it out of the interval."""
+    ceiling: float | None = None
+    """1 - share of the population known to fail; None likewise."""
     freedom: float = math.inf
     """Degrees of freedom of V̂; infinite takes it as known."""
 
@@ -181,10 +181,11 @@ class DesignInterval:
 
     def at(self, level: float) -> Interval:
         """The interval of accuracy at a confidence level."""
-        inside = min(max(self.value, self.floor), self.ceiling)
+        floor, ceiling = self.floor or 0.0, 1.0 if self.ceiling is None else self.ceiling
+        inside = min(max(self.value, floor), ceiling)
         spread = max(inside * (1 - inside), 0.0)
         size = spread / self.variance if self.variance > 0 and spread > 0 else float(self.n)
         interval = wilson(inside, size, level, self.freedom)
-        low = min(max(interval.low, self.floor), self.ceiling) if self.floor > 0 else 0.0
-        high = max(min(interval.high, self.ceiling), low) if self.ceiling < 1 else 1.0
+        low = min(max(interval.low, floor), ceiling) if self.floor != 0 else 0.0
+        high = max(min(interval.high, ceiling), low) if self.ceiling != 1 else 1.0
         return Interval(low, high)

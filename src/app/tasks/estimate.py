@@ -37,6 +37,8 @@ _RUNS_A_PROCESS = 2000
 """Runs of estimators that make a further process worth its start."""
 _EXAMPLE = "adaptive"
 """Whose failures are shown, if it takes part."""
+_YARDSTICKS = ("srswor", "srswr")
+"""Whose failures are shown only if no other takes part: they are random sampling, which others are held against."""
 
 
 class Estimate:
@@ -271,7 +273,7 @@ class Estimate:
         }
         by_name = {each.population.name: each for each in found}
         names = [each.name for each in self.estimators]
-        shown = sorted(names, key=lambda name: name != _EXAMPLE)
+        shown = sorted(names, key=lambda name: (name != _EXAMPLE, name in _YARDSTICKS))
         failures: list[Failure] = []
         for subject, cases in by_name.items():
             chosen = next((name for name in shown if (subject, name) in examples), None)

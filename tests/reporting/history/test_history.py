@@ -98,6 +98,23 @@ def test_two_runs_are_a_history(history, bodies, verdict, said):
     assert "from 8 numbers on" in words.headline(made).meaning
 
 
+def test_other_mutants_are_said(history):
+    def campaign(number, mutants, operators):
+        body = autopsy(number)
+        body["schema"]["artifact"] = "assay.mutate"
+        body["summary"] = {"mutants": mutants, "mutation_score": 0.1 * number}
+        body["by_operator"] = [{"operator": name, "mutation_score": 0.5} for name in operators]
+        return body
+
+    equal = history(campaign(1, 10, "ab"), campaign(2, 10, "ab"))
+    assert equal.subject.notes == ()
+    mixed = history(campaign(1, 10, "ab"), campaign(2, 10, "ac"), campaign(3, 20, "ac"), autopsy(4))
+    [note] = mixed.subject.notes
+    assert note.startswith("The runs have 3 different sets of mutants: ")
+    assert words.closing_lines(mixed, "x")[-2].startswith("Note: The runs have 3 different sets of mutants")
+    assert note in page.history_page(mixed)
+
+
 def test_json_goes_there_and_back(stepped, tmp_path):
     path = write_json(stepped, tmp_path / "report.json")
     assert report.load(path) == stepped

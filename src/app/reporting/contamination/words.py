@@ -59,7 +59,8 @@ def headline(report: ContaminationReport) -> Headline:
     if risk == "HIGH":
         look = "looks" if near == 1 else "look"
         pairs, distance = plural(summary.near_across, "pair"), report.settings.near_distance
-        told = f"Near duplicates across splits: {pairs} within distance {distance}."
+        none = ", none of those compared is a copy tone by tone" if summary.compared else ""
+        told = f"Near duplicates across splits: {pairs} within distance {distance}{none}."
         return Headline(told, f"{count(near)} {of} {look} like one {there}. {_unconfirmed(summary)}")
     if risk == "REVIEW":
         told = f"No copies were found: pictures of {where} only loosely look like some {there}."

@@ -78,10 +78,27 @@ def notes(found: Sequence[Found]) -> list[str]:
         n = sum(each.time_from == origin for each in found)
         if n:
             told.append(f"The reports of {n} of {len(found)} runs do not say when they started: {word} does.")
+    campaigns = {_campaign(each) for each in found} - {None}
+    if len(campaigns) > 1:
+        told.append(
+            f"The runs have {len(campaigns)} different sets of mutants: a mutation score that moves may only be that "
+            "of other mutants. task=compare scores two runs on the mutants of both; task.tags and task.since leave "
+            "runs out."
+        )
     names = {each.classes for each in found if each.classes is not None}
     if len(names) > 1:
         told.append(f"The runs do not all have the same classes: there are {len(names)} different lists.")
     return told
+
+
+def _campaign(found: Found) -> tuple[float | str, ...] | None:
+    """How many mutants a run judged, and by which operators; None if it judged none."""
+    readings = found.readings
+    mutants = readings.get("mutants")
+    if mutants is None or mutants.value is None:
+        return None
+    keys = (each.measure.key for each in readings.items)
+    return mutants.value, *sorted(key for key in keys if key.startswith("mutation_score/"))
 
 
 def _rows(ordered: Sequence[Found]) -> Iterable[RunRow]:

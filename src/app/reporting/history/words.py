@@ -8,7 +8,7 @@ from datetime import datetime
 from app.comparison.changepoints import FEWEST
 from app.reporting import text
 from app.reporting.history.report import HistoryReport, Series, Trend
-from app.reporting.text import Headline
+from app.reporting.text import Headline, short
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TRENDS: Mapping[Trend, str] = {
@@ -175,8 +175,9 @@ def left_out(report: HistoryReport) -> str:
 
 
 def closing_lines(report: HistoryReport, page: str, link: str | None = None) -> list[str]:
-    """The lines a command ends with: what was chosen, the verdict, where the page and the run are."""
+    """The lines a command ends with: what was chosen, the verdict, what to know, where the page and the run are."""
     head = headline(report)
     lines = [report.settings.chosen, head.sentence, " ".join(filter(None, [head.meaning, left_out(report)]))]
+    lines += [f"Note: {short(note, 300)}" for note in report.subject.notes]
     lines.append(f"Report: {page}")
     return [*lines, f"MLflow: {link}"] if link else lines
