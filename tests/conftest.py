@@ -9,6 +9,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -198,10 +199,22 @@ class Assay:
 
 
 @pytest.fixture(scope="session")
-def assay(tmp_path_factory) -> Assay:
-    """The command line, in a folder with a module of the user's."""
+def empty_store(tmp_path_factory) -> Path:
+    """A store's database without a run: to make one takes a second, to copy it nothing."""
+    from app.tracking import _mlflow
+
+    path = tmp_path_factory.mktemp("empty") / "mlflow.db"
+    _mlflow().MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
+@pytest.fixture(scope="module")
+def assay(tmp_path_factory, empty_store) -> Assay:
+    """The command line, in a folder with a module of the user's; each file of tests has its own."""
     folder = tmp_path_factory.mktemp("assay")
     (folder / "users_code.py").write_text(USERS_CODE)
+    (folder / "mlruns").mkdir()
+    shutil.copy(empty_store, folder / "mlruns")
     return Assay(folder)
 
 
