@@ -222,7 +222,7 @@ def test_what_is_not_in_points_says_so_where_others_have_a_picture():
     assert row.index('class="forest') < row.index("</tr>")
 
 
-def test_cards_of_checkups_are_one_a_part_and_the_estimate():
+def test_cards_of_checkups_answer_its_questions():
     summary = {"accuracy": 0.9, "autopsy_score": 80.0, "ece": 0.02, "macro_f1": 0.9}
     parts = {
         "autopsy": Side(bodies.changed(model(1, 3.0).body, summary=summary, metrics={})),

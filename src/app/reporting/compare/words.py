@@ -40,6 +40,8 @@ LOOKS: Mapping[str, str] = {
     "untested": "inconclusive",
 }
 """The badge of each verdict and judgement."""
+ANSWERS = frozenset({"mutate/mutation_score", "estimate/estimated_accuracy"})
+"""What answers the questions of a checkup."""
 JUDGEMENTS: Mapping[Judgement, str] = {
     "better": "better",
     "worse": "worse",
@@ -310,14 +312,14 @@ def closing_lines(report: CompareReport, page: str, link: str | None = None) -> 
 
 
 def leading(report: CompareReport) -> list[Delta]:
-    """The numbers that stand for the reports; of checkups those that decided a part, and the estimate."""
+    """The numbers that stand for the reports; of checkups those that decided a part or answer its question."""
     found = [each for each in report.deltas if each.headline]
     decided = {
         f"{part.name}/{part.comparison.decision.key}" for part in report.parts if part.comparison is not None
     }
     if not report.parts:
         return found
-    return [each for each in found if each.key in {*decided, "estimate/estimated_accuracy"}]
+    return [each for each in found if each.key in {*decided, *ANSWERS}]
 
 
 def _line(delta: Delta) -> str:
