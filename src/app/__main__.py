@@ -16,15 +16,15 @@ TRACES = FIRST and bool(os.environ.get("HYDRA_FULL_ERROR"))
 os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come out here, where they are worded
 gc.set_threshold(50_000, 10, 10)  # looking for garbage in all that is imported was a fifth of a start
 
-import hydra  # noqa: E402
-from hydra.errors import HydraException  # noqa: E402
-from omegaconf import DictConfig  # noqa: E402
-from omegaconf.errors import OmegaConfBaseException  # noqa: E402
-from yaml import YAMLError  # noqa: E402
+import hydra  # noqa: E402 - behind the variables
+from hydra.errors import HydraException  # noqa: E402 - behind the variables
+from omegaconf import DictConfig  # noqa: E402 - behind the variables
+from omegaconf.errors import OmegaConfBaseException  # noqa: E402 - behind the variables
+from yaml import YAMLError  # noqa: E402 - behind the variables
 
-from app import complaints  # noqa: E402
-from app import config as configuration  # noqa: E402
-from app.errors import NotPassed, UserError  # noqa: E402
+from app import complaints  # noqa: E402 - behind the variables
+from app import config as configuration  # noqa: E402 - behind the variables
+from app.errors import NotPassed, UserError  # noqa: E402 - behind the variables
 
 configuration.register()
 _ended: list[BaseException] = []
@@ -39,8 +39,8 @@ def _job(config: DictConfig) -> None:
     try:
         launch.execute(config)
     except (UserError, NotPassed, KeyboardInterrupt, OmegaConfBaseException) as error:
-        from hydra.core.hydra_config import HydraConfig  # noqa: PLC0415
-        from hydra.types import RunMode  # noqa: PLC0415
+        from hydra.core.hydra_config import HydraConfig  # noqa: PLC0415 - only here
+        from hydra.types import RunMode  # noqa: PLC0415 - only here
 
         if HydraConfig.get().mode is not RunMode.RUN:
             raise  # the sweep says which job it was, and its other jobs go on

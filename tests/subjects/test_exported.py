@@ -42,7 +42,7 @@ def test_it_loads_as_a_tree_whose_hooks_fire(exported, net, tmp_path):
     assert seen == [(2, 4, 6, 6)]
 
 
-def refused(path, trap, sentence: str) -> None:
+def assert_refused(path, trap, sentence: str) -> None:
     with pytest.raises(UserError, match=rf"holds what can run code when it is loaded \(.*{sentence}"):
         load_exported(path)
     assert not trap.victim.exists()
@@ -50,7 +50,7 @@ def refused(path, trap, sentence: str) -> None:
 
 def test_a_trap_in_the_sample_inputs(exported, repack, trap, saved_trap):
     evil = repack(exported, {"data/sample_inputs/model.pt": saved_trap})
-    refused(evil, trap, r"data/sample_inputs/model.pt needs builtins.getattr; .* needs pathlib.Path")
+    assert_refused(evil, trap, r"data/sample_inputs/model.pt needs builtins.getattr; .* needs pathlib.Path")
     with pytest.raises(UserError, match="torch cannot load"):  # what it left behind are no inputs
         load_exported(evil, allow_unsafe_load=True)
     assert trap.victim.exists()
@@ -60,7 +60,7 @@ def test_a_trap_in_the_sample_inputs(exported, repack, trap, saved_trap):
     "record", ["data/weights/model.pt", "data/constants/model.pt", "data/weights/../../extra/x"]
 )
 def test_a_trap_in_any_other_record(exported, repack, trap, saved_trap, record):
-    refused(repack(exported, {record: saved_trap}), trap, "needs pathlib")
+    assert_refused(repack(exported, {record: saved_trap}), trap, "needs pathlib")
 
 
 def test_a_trap_in_a_weight_that_the_index_calls_a_pickle(exported, repack, trap, saved_trap):
@@ -72,18 +72,18 @@ def test_a_trap_in_a_weight_that_the_index_calls_a_pickle(exported, repack, trap
         "data/weights/model_weights_config.json": json.dumps(index).encode(),
         f"data/weights/{first['path_name']}": saved_trap,
     }
-    refused(repack(exported, records), trap, "needs pathlib")
+    assert_refused(repack(exported, records), trap, "needs pathlib")
     # The reader ignores case, so a second spelling of a name must not hide the pickle.
     second = list(index["config"].values())[1]
     second |= {"path_name": first["path_name"].upper(), "use_pickle": False}
     records["data/weights/model_weights_config.json"] = json.dumps(index).encode()
-    refused(repack(exported, records), trap, "needs pathlib")
+    assert_refused(repack(exported, records), trap, "needs pathlib")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_records_of_one_name(exported, repack, trap, saved_trap):
     evil = repack(exported, {"data/sample_inputs/Model.pt": saved_trap}, append=True)
-    refused(evil, trap, "two records of one name")
+    assert_refused(evil, trap, "two records of one name")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_two_records_of_one_name(exported, repack, trap, saved_trap):
 )
 def test_records_that_are_no_tensors(exported, repack, trap, content):
     evil = repack(exported, {"data/aotinductor/model/x.so": content})
-    refused(evil, trap, "x.so is not a readable pickle of tensors")
+    assert_refused(evil, trap, "x.so is not a readable pickle of tensors")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_records_that_are_no_tensors(exported, repack, trap, content):
 def test_a_graph_that_calls_more_than_operators(exported, repack, trap, target):
     graph = graph_of(exported)
     graph["graph_module"]["graph"]["nodes"][0]["target"] = target
-    refused(
+    assert_refused(
         repack(exported, {"models/model.json": json.dumps(graph).encode()}),
         trap,
         f"the graph calls '{target}'",
@@ -122,16 +122,20 @@ def test_a_graph_that_calls_more_than_operators(exported, repack, trap, target):
 def test_a_graph_that_evaluates_more_than_sizes(exported, repack, trap, expression):
     graph = graph_of(exported)
     graph["graph_module"]["graph"]["tensor_values"]["x"] = {"sizes": [{"as_expr": {"expr_str": expression}}]}
-    refused(repack(exported, {"models/model.json": json.dumps(graph).encode()}), trap, "the graph evaluates")
+    assert_refused(
+        repack(exported, {"models/model.json": json.dumps(graph).encode()}), trap, "the graph evaluates"
+    )
 
 
 def test_a_graph_whose_names_are_python(exported, repack, trap):
     graph = graph_of(exported)
     text = json.dumps(graph).replace('"name": "input"', '"name": "input=open"')
     assert text != json.dumps(graph)
-    refused(repack(exported, {"models/model.json": text.encode()}), trap, "the graph has the name")
+    assert_refused(repack(exported, {"models/model.json": text.encode()}), trap, "the graph has the name")
     graph["graph_module"]["graph"]["tensor_values"]["a b"] = {}
-    refused(repack(exported, {"models/model.json": json.dumps(graph).encode()}), trap, "the name 'a b'")
+    assert_refused(
+        repack(exported, {"models/model.json": json.dumps(graph).encode()}), trap, "the name 'a b'"
+    )
 
 
 def test_a_trap_among_the_sizes(exported, repack, trap):
@@ -139,7 +143,7 @@ def test_a_trap_among_the_sizes(exported, repack, trap):
     size = graph["graph_module"]["graph"]["tensor_values"]["relu"]["sizes"][0]["as_expr"]
     size["expr_str"] = f"__import__('pathlib').Path({str(trap.victim)!r}).touch() or {size['expr_str']}"
     evil = repack(exported, {"models/model.json": json.dumps(graph).encode()})
-    refused(evil, trap, "the graph evaluates")
+    assert_refused(evil, trap, "the graph evaluates")
     load_exported(evil, allow_unsafe_load=True)
     assert trap.victim.exists()
 
@@ -149,7 +153,7 @@ def test_a_graph_that_imports(exported, repack, trap):
     graph["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] = (
         '[1, {"default_factory_module": "os"}]'
     )
-    refused(
+    assert_refused(
         repack(exported, {"models/model.json": json.dumps(graph).encode()}), trap, "the graph imports modules"
     )
 

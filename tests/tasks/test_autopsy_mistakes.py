@@ -32,7 +32,7 @@ def arrays(assay):
     return folder, probs, labels
 
 
-def refused(ended, sentence):
+def assert_refused(ended, sentence):
     assert ended.code == 2
     assert ended.err.count("\n") == 1
     assert re.match(f"error: {sentence}", ended.err), ended.err
@@ -87,7 +87,7 @@ def test_they_leave_neither_report_nor_run(assay, arrays, name):
     make, sentence = WRONG[name]
     np.save(folder / "wrong.npy", make(probs, labels)[0])
     before = len(assay.runs())
-    refused(assay("task=autopsy", "probs=files/wrong.npy", "labels=files/labels.npy"), sentence)
+    assert_refused(assay("task=autopsy", "probs=files/wrong.npy", "labels=files/labels.npy"), sentence)
     assert len(assay.runs()) == before
 
 
@@ -166,4 +166,4 @@ SAVED = ["probs=files/probs.npy", "labels=files/labels.npy"]
     ],
 )
 def test_a_wrong_setting_is_one_clear_line(assay, arrays, given, sentence):
-    refused(assay("task=autopsy", *given), sentence)
+    assert_refused(assay("task=autopsy", *given), sentence)

@@ -285,7 +285,7 @@ def change(**values):
 def test_bad_predictions_are_one_line_that_names_them(assay, tmp_path, edit, message):
     shutil.copytree(GOLDEN / "c1_dropout" / "preds", tmp_path / "preds")
     edit(tmp_path / "preds" / TREE / "mc_dropout_0.3_img_a" / "prediction_3.json")
-    refused(assay, message, f"predictions={tmp_path / 'preds'}")
+    assert_refused(assay, message, f"predictions={tmp_path / 'preds'}")
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_bad_predictions_are_one_line_that_names_them(assay, tmp_path, edit, mes
     ],
 )
 def test_mistakes_are_one_line(assay, tiny, given, message):
-    refused(assay, message, *(each.replace("SAVED", str(tiny)) for each in given))
+    assert_refused(assay, message, *(each.replace("SAVED", str(tiny)) for each in given))
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_what_a_tree_lacks_is_refused_at_once(tmp_path, given, message):
         Score(root, scoring=ScoreSettings(), store=Store(folder=tmp_path), **given)
 
 
-def refused(assay, message: str, *given: str) -> None:
+def assert_refused(assay, message: str, *given: str) -> None:
     """One line, exit code 2, nothing written and no run left."""
     before = {run.info.run_id for run in assay.runs()}
     ended = assay("task=score", *given)
