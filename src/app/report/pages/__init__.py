@@ -1,0 +1,1 @@
+"""What each report's page shows and says: one file a report, words beside blocks."""
