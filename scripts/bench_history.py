@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from app.reporting.schema import dumps
+from app.report.schema import dumps
 from app.tracking import Store
 
 TARGET = 10.0

@@ -14,6 +14,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.checkup.report import CheckupReport
 from app.reporting.compare.report import CompareReport
@@ -21,9 +23,7 @@ from app.reporting.contamination.report import ContaminationReport
 from app.reporting.detection_eval.report import DetectionReport
 from app.reporting.estimate.report import EstimateReport
 from app.reporting.history.report import HistoryReport
-from app.reporting.lineage import Run, Subject
 from app.reporting.mutate import MutateReport
-from app.reporting.schema import Schema
 from app.reporting.sweep.report import SweepReport
 from app.reporting.uamt.report import UamtReport
 

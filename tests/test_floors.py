@@ -13,9 +13,20 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
-GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images", "workplaces"}
+GROUND = {
+    "records",
+    "errors",
+    "detections",
+    "runs",
+    "lineage",
+    "job",
+    "progress",
+    "images",
+    "workplaces",
+    "measures",
+}
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
-FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
+FLOOR_1 = {"subjects", "inference", "mutation", "reporting", "report"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
 HISTORY = {"tracking", "pages"}
 HYDRA = {"hydra", "omegaconf"}

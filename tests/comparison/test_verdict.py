@@ -2,15 +2,15 @@ import pytest
 
 from app.comparison.deltas import delta
 from app.comparison.differences import Difference
-from app.comparison.measures import Reading, measure
 from app.comparison.verdict import Candidate, decide, overall
+from app.measures import Value, measure
 
 
 def candidate(key, value, *, noise=False, tested=True, smallest=0.01, fact=False):
     what = measure(key)
     ci = (value - 1, value + 1) if noise else (value, value)
     known = Difference(value, ci, 0.5 if noise else 0.001, "mcnemar", 10) if tested else None
-    made = delta(what, Reading(what, 0.5), Reading(what, 0.5 + value), known, told=True, fact=fact)
+    made = delta(what, Value(what, 0.5), Value(what, 0.5 + value), known, told=True, fact=fact)
     return Candidate(made, smallest, fact)
 
 
@@ -54,7 +54,7 @@ def test_what_moved_the_other_way_is_named():
 
 def test_a_number_that_one_run_lacks_does_not_decide():
     what = measure("accuracy")
-    lacking = Candidate(delta(what, None, Reading(what, 0.9)))
+    lacking = Candidate(delta(what, None, Value(what, 0.9)))
     assert decide([lacking])[0] == "unknown"
     assert lacking.delta.judgement == "unknown"
     assert lacking.delta.difference is None

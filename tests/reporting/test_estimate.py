@@ -19,10 +19,10 @@ from app.estimation.estimate import Estimate, Trace
 from app.estimation.evaluation import Evaluation, KnownPopulation, Result, evaluate
 from app.estimation.labels import Labels, no_labels
 from app.estimation.leakage import Leak
-from app.reporting import schema
+from app.report import schema
+from app.report.lineage import Run, Subject
 from app.reporting.estimate import assembly, charts, files, page, recording, words
 from app.reporting.estimate.report import ARTIFACT, EstimateReport, Settings, read_estimate_report
-from app.reporting.lineage import Run, Subject
 
 HOSTILE = "<script>alert('x')</script>"
 

@@ -12,8 +12,8 @@ from typing import get_args
 import pytest
 
 from app.errors import UserError
+from app.report.schema import dumps, write_json
 from app.reporting import mutate as m
-from app.reporting.schema import dumps, write_json
 
 Builder = Callable[..., m.MutateReport]
 

@@ -16,11 +16,11 @@ from scipy import stats
 
 from app.diagnosis.signals import signals
 from app.records import Predictions
+from app.report.schema import dumps, write_json
 from app.reporting import mutate as m
 from app.reporting import text
 from app.reporting.assemble import Campaign, Measured, mutate_report
 from app.reporting.mutate_page import beside, mutate_page
-from app.reporting.schema import dumps, write_json
 from app.reporting.tables import write_mutants
 from app.scoring import Rule, Thresholds, judge
 

@@ -15,7 +15,7 @@ import pytest
 
 from app.detections import DetectionLog, Detections, save
 from app.errors import UserError
-from app.reporting.schema import dumps
+from app.report.schema import dumps
 from app.reporting.uamt.report import load
 from app.scoring.detection import DetectionTree, ScoreSettings, Strength
 from app.scoring.detection.folder import write_index

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from app.comparison.cases import Cases, cases
-from app.comparison.measures import Measure, measure
-from app.comparison.readings import Reading, Readings, read
+from app.comparison.readings import Readings, read
+from app.measures import Measure, Value, measure
 
 if TYPE_CHECKING:
     from app.comparison.checkups import compare_all
@@ -20,9 +20,9 @@ __all__ = [
     "Comparison",
     "Limits",
     "Measure",
-    "Reading",
     "Readings",
     "Side",
+    "Value",
     "Verdict",
     "cases",
     "compare_all",

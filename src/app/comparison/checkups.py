@@ -7,10 +7,10 @@ from dataclasses import replace
 from app.comparison import comparability, verdict
 from app.comparison.body import at, texts
 from app.comparison.compare import Limits, Side, compare
-from app.comparison.measures import PARTS, title_in
 from app.comparison.readings import read
 from app.comparison.results import Comparability, Comparison, Decision, Delta, Part, Section
 from app.errors import UserError
+from app.measures import PARTS, title_in
 
 
 def compare_all(before: Side, after: Side, limits: Limits | None = None) -> Comparison:

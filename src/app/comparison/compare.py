@@ -18,7 +18,6 @@ from app.comparison.classes import (
 from app.comparison.deltas import delta, deltas
 from app.comparison.differences import Difference, paired_shares, shares
 from app.comparison.estimators import LARGER, error_ratio, waiting
-from app.comparison.measures import Measure, Reading, measure
 from app.comparison.mutants import PairedMutants, mutants
 from app.comparison.readings import Readings, read
 from app.comparison.results import Comparability, Comparison, ConfusionMove, Delta, Section
@@ -33,6 +32,7 @@ from app.comparison.substitutes import (
 )
 from app.comparison.verdict import Candidate
 from app.errors import UserError
+from app.measures import Measure, Value, measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class _Work:
         known["accuracy"] = self._accuracy()
         if score is not None and score.left_out:
             what = measure("autopsy_score", headline=True)
-            made = delta(what, Reading(what, score.before), Reading(what, score.after), known.get(what.key))
+            made = delta(what, Value(what, score.before), Value(what, score.after), known.get(what.key))
             parts = ", ".join(score.left_out)
             extra.append(replace(made, note=f"without the sub-scores that only one run has: {parts}"))
             self.notes.append(f"the autopsy scores are compared without {parts}, which only one run has")
@@ -220,7 +220,7 @@ class _Work:
         if self.artifact == "assay.mutate" and not pairs.whole and pairs.shares is not None:
             title = f"Mutation score of the {pairs.found.common} common mutants"
             what = Measure("mutation_score_common", title, "higher", "share", headline=True)
-            first, second = (Reading(what, value, n=pairs.found.common) for value in pairs.shares)
+            first, second = (Value(what, value, n=pairs.found.common) for value in pairs.shares)
             extra.insert(0, delta(what, first, second, pairs.killed, told=True))
         return dict(pairs.known)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.comparison.differences import Difference, Ends, independent
-from app.comparison.measures import Measure, Reading
 from app.comparison.readings import Readings
 from app.comparison.results import Delta, Judgement
+from app.measures import Measure, Value
 
 SAME = 1e-12
 """Numbers this close are equal."""
@@ -37,14 +37,14 @@ def deltas(
     return sorted(found, key=lambda each: not each.headline)
 
 
-def _nothing() -> Reading:
+def _nothing() -> Value:
     raise AssertionError("a key comes from one of the reports")
 
 
 def delta(
     measure: Measure,
-    before: Reading | None,
-    after: Reading | None,
+    before: Value | None,
+    after: Value | None,
     difference: Difference | None = None,
     *,
     told: bool = False,
@@ -114,13 +114,11 @@ def _shared(measure: Measure, moved: float, difference: Difference | None) -> st
     return f"difference of the {difference.n} shared {what}"
 
 
-def _ends(reading: Reading | None) -> Ends:
-    if reading is None or reading.low is None or reading.high is None:
-        return None
-    return reading.low, reading.high
+def _ends(reading: Value | None) -> Ends:
+    return None if reading is None else reading.interval
 
 
-def _why(before: Reading | None, after: Reading | None) -> str:
+def _why(before: Value | None, after: Value | None) -> str:
     told = []
     for name, reading in (("before", before), ("after", after)):
         if reading is None:

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from app.comparison.body import Body, at, number, rows
 from app.comparison.differences import Difference, pooled
-from app.comparison.measures import Reading, measure
 from app.comparison.results import Section
+from app.measures import Value, measure
 
 LARGER = 0.05
 """A ratio of errors that moved by this much matters."""
@@ -29,7 +29,7 @@ def waiting(before: Body, after: Body) -> list[Section]:
     return found
 
 
-def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference] | None:
+def error_ratio(before: Body, after: Body) -> tuple[Value, Value, Difference] | None:
     """The error of the estimators against simple random sampling: geometric mean over what both runs evaluated.
 
     Each ratio has the standard error of its report. Where a report has none, it is 1 / √(2R) of the ratio with R
@@ -57,7 +57,7 @@ def error_ratio(before: Body, after: Body) -> tuple[Reading, Reading, Difference
         found.p_value,
         found.method,
     )
-    return Reading(what, base, n=len(common)), Reading(what, last, n=len(common)), scaled
+    return Value(what, base, n=len(common)), Value(what, last, n=len(common)), scaled
 
 
 def _error(before: _Ratio, after: _Ratio) -> float:

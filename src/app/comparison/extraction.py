@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from app.comparison.body import Body, at, block, count, ends, number, rows
-from app.comparison.measures import PARTS, Reading, measure
+from app.measures import PARTS, Value, known
+from app.measures import value as measured
 
 RISKS = ("NONE", "INFO", "LOW", "REVIEW", "HIGH", "CRITICAL")
 """Risks of contamination, the worst last."""
@@ -28,27 +28,27 @@ def _reading(
     headline: bool = False,
     reason: str = "",
     title: str = "",
-) -> Reading:
-    found, interval, what = number(value), ends(ci), measure(key, headline=headline)
-    return Reading(
-        replace(what, title=title) if title else what,
-        found,
-        interval[0] if interval else None,
-        interval[1] if interval else None,
+) -> Value:
+    return measured(
+        key,
+        number(value),
+        ends(ci),
         count(n),
-        "" if found is not None else reason or "the report has no such number",
+        headline=headline,
+        reason=reason or "the report has no such number",
+        title=title,
     )
 
 
-def _sub_scores(body: Any, reasons: Any = None) -> Iterator[Reading]:
+def _sub_scores(body: Any, reasons: Any = None) -> Iterator[Value]:
     for name, value in block(body).items():
         yield _reading(f"sub_score/{name}", value, reason=str(at(reasons, name) or "not applicable"))
 
 
-def _autopsy(body: Body) -> Iterator[Reading]:
+def _autopsy(body: Body) -> Iterator[Value]:
     summary, metrics = block(body, "summary"), block(body, "metrics")
     n = summary.get("n")
-    for name in dict.fromkeys((*_AUTOPSY, *metrics)):
+    for name in filter(known, dict.fromkeys((*_AUTOPSY, *metrics))):
         value, ci = at(metrics, name, "value"), at(metrics, name, "ci")
         if name not in metrics:
             value, ci = summary.get(name), summary.get(f"{name}_ci")
@@ -67,7 +67,7 @@ def _autopsy(body: Body) -> Iterator[Reading]:
     yield _reading("test_cases", n)
 
 
-def _classes(classes: Sequence[Body], *names: str) -> Iterator[Reading]:
+def _classes(classes: Sequence[Body], *names: str) -> Iterator[Value]:
     for name in names:
         for each in classes:
             n = each.get("support", each.get("truth"))
@@ -77,7 +77,7 @@ def _classes(classes: Sequence[Body], *names: str) -> Iterator[Reading]:
             yield _reading(f"{name}/{each.get('name')}", value, ci, n, reason="not defined for this class")
 
 
-def _mutate(body: Body) -> Iterator[Reading]:
+def _mutate(body: Body) -> Iterator[Value]:
     summary, original = block(body, "summary"), block(body, "original")
     counted = ("killed", "killed_weak", "survived", "inconclusive")
     judged = sum(count(summary.get(name)) or 0 for name in counted)
@@ -100,7 +100,7 @@ def _mutate(body: Body) -> Iterator[Reading]:
     yield _reading("test_cases", n)
 
 
-def _uamt(body: Body) -> Iterator[Reading]:
+def _uamt(body: Body) -> Iterator[Value]:
     summary, images = block(body, "summary"), at(body, "counts", "images")
     for score in ("img_ms", "obj_ms"):
         for kind in ("mg", "miss", "ghost"):
@@ -123,7 +123,7 @@ def _uamt(body: Body) -> Iterator[Reading]:
     yield _reading("images", images)
 
 
-def _estimate(body: Body) -> Iterator[Reading]:
+def _estimate(body: Body) -> Iterator[Value]:
     found, results = rows(body, "estimates"), rows(body, "results")
     populations = rows(body, "populations")
     several = len(populations) > 1
@@ -176,7 +176,7 @@ def _estimator_key(row: Body, several: bool) -> str:
     return f"{row.get('subject')}/{key}" if several else key
 
 
-def _contaminate(body: Body) -> Iterator[Reading]:
+def _contaminate(body: Body) -> Iterator[Value]:
     summary = block(body, "summary")
     risk = summary.get("overall_risk")
     yield _reading("risk", RISKS.index(risk) if risk in RISKS else None, headline=True)
@@ -202,7 +202,7 @@ def _contaminate(body: Body) -> Iterator[Reading]:
     yield _reading("pictures", at(body, "subject", "n"))
 
 
-def _detect_eval(body: Body) -> Iterator[Reading]:
+def _detect_eval(body: Body) -> Iterator[Value]:
     summary, images = block(body, "summary"), at(body, "summary", "images")
     for name, headline in {"mean_ap": True, "recall": True, "precision": True}.items():
         value, ci = at(summary, name, "value"), at(summary, name, "ci")
@@ -211,7 +211,8 @@ def _detect_eval(body: Body) -> Iterator[Reading]:
     yield _reading("f1", summary.get("f1"))
     for name, value in block(summary, "coco").items():
         key = "coco_" + name
-        yield _reading(key, value, n=images, headline=name in {"ap", "ap50"}, reason="not defined")
+        if known(key):
+            yield _reading(key, value, n=images, headline=name in {"ap", "ap50"}, reason="not defined")
     yield from _classes(rows(body, "classes"), "ap", "coco_ap", "recall", "precision")
     for each in rows(body, "errors"):
         yield _reading(f"error/{each.get('kind')}", each.get("operating"))
@@ -219,11 +220,13 @@ def _detect_eval(body: Body) -> Iterator[Reading]:
     yield _reading("images", images)
 
 
-def _checkup(body: Body) -> Iterator[Reading]:
+def _checkup(body: Body) -> Iterator[Value]:
     for part in PARTS:
         if at(body, "parts", part) is None:
             continue
         for key, value in block(body, "parts", part, "summary").items():
+            if not known(key):
+                continue
             if (part, key) == ("mutate", "accuracy") and at(body, "parts", "autopsy", "summary", key):
                 continue  # the same model on the same test cases
             shown = value if isinstance(value, Mapping) else {"value": value}
@@ -233,7 +236,7 @@ def _checkup(body: Body) -> Iterator[Reading]:
                 )
 
 
-READERS: Mapping[str, Callable[[Body], Iterator[Reading]]] = {
+READERS: Mapping[str, Callable[[Body], Iterator[Value]]] = {
     "assay.mutate": _mutate,
     "assay.uamt": _uamt,
     "assay.autopsy": _autopsy,

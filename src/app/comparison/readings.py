@@ -11,10 +11,10 @@ from functools import cached_property
 
 from app.comparison.body import UNSOUND, Body, at, block
 from app.comparison.extraction import READERS
-from app.comparison.measures import Measure, Reading
 from app.errors import UserError
+from app.measures import Measure, Value
 
-__all__ = ["NEWEST", "TASKS", "Measure", "Reading", "Readings", "read", "task_of"]
+__all__ = ["NEWEST", "TASKS", "Measure", "Readings", "Value", "read", "task_of"]
 
 NEWEST = {
     "assay.mutate": 1,
@@ -50,15 +50,15 @@ class Readings:
     """When the run started, in ISO 8601; empty if the report does not say."""
     run_id: str
     """The run; empty if the report does not say."""
-    items: tuple[Reading, ...]
+    items: tuple[Value, ...]
     """The numbers: those that stand for the report first, then as the report has them."""
 
-    def get(self, key: str) -> Reading | None:
+    def get(self, key: str) -> Value | None:
         """The reading of this key, if the report can have it."""
         return self._by_key.get(key)
 
     @cached_property
-    def _by_key(self) -> Mapping[str, Reading]:
+    def _by_key(self) -> Mapping[str, Value]:
         return {each.measure.key: each for each in self.items}
 
 
@@ -72,7 +72,7 @@ def read(body: Body) -> Readings:
         UserError: it has no schema block, is of an artifact or version that cannot be read, or is not sound.
     """
     artifact, version = _schema(body)
-    found: dict[str, Reading] = {}
+    found: dict[str, Value] = {}
     try:
         for each in READERS[artifact](body):
             found.setdefault(each.measure.key, each)

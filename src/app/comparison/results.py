@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from app.comparison.differences import Ends, Method
-from app.comparison.measures import Better, Unit
+from app.measures import Better, Unit
 
 Verdict: TypeAlias = Literal["improved", "regressed", "unchanged", "unknown"]
 Judgement: TypeAlias = Literal["better", "worse", "within noise", "equal", "changed", "untested", "unknown"]

@@ -12,9 +12,9 @@ from app.comparison.cases import Shared
 from app.comparison.classes import common_macro_f1
 from app.comparison.deltas import delta
 from app.comparison.differences import Difference, copied, paired_shares, shares
-from app.comparison.measures import Measure, Reading
 from app.comparison.readings import Readings
 from app.comparison.results import Delta
+from app.measures import Measure, Value
 
 
 def accuracy_of_common(
@@ -35,12 +35,12 @@ def accuracy_of_common(
         flags = cases.before.right[members], cases.after.right[members]
         if not members.any():
             return None
-        sides = [Reading(what, float(each.mean()), n=each.size) for each in flags]
+        sides = [Value(what, float(each.mean()), n=each.size) for each in flags]
         return delta(what, sides[0], sides[1], paired_shares(*flags), told=True)
     counts = [_right(each, common) for each in (before, after)]
     if not counts[0][1] or not counts[1][1]:
         return None
-    sides = [Reading(what, right / n, n=n) for right, n in counts]
+    sides = [Value(what, right / n, n=n) for right, n in counts]
     return delta(what, sides[0], sides[1], shares(counts[0], counts[1]), told=True)
 
 
@@ -58,7 +58,7 @@ def macro_f1_of_common(before: Body, after: Body, common: Sequence[str]) -> Delt
         return None
     title = f"Macro F1 of the {len(common)} common classes"
     what = Measure("macro_f1", title, "higher", "share", headline=True)
-    return delta(what, Reading(what, means[0]), Reading(what, means[1]), told=True)
+    return delta(what, Value(what, means[0]), Value(what, means[1]), told=True)
 
 
 def mean_ap_of_common(before: Readings, after: Readings, common: Sequence[str]) -> Delta | None:
@@ -73,7 +73,7 @@ def mean_ap_of_common(before: Readings, after: Readings, common: Sequence[str]) 
         return None
     title = f"Mean AP of the {len(known)} common classes"
     what = Measure("mean_ap_common", title, "higher", "share", headline=True)
-    sides = [Reading(what, sum(each) / len(known)) for each in zip(*known, strict=True)]
+    sides = [Value(what, sum(each) / len(known)) for each in zip(*known, strict=True)]
     return delta(what, sides[0], sides[1], told=True)
 
 
@@ -95,7 +95,7 @@ def pictures_copied(before: Body, after: Body, *, same_hashes: bool) -> Delta | 
         "Pictures with a copy in another split" if same_hashes else "Pictures equal to one of another split"
     )
     what = Measure("copied", title, "lower", "share", headline=True)
-    sides = [Reading(what, k / n, n=n) for k, n in (counts[0], counts[1])]
+    sides = [Value(what, k / n, n=n) for k, n in (counts[0], counts[1])]
     return delta(what, sides[0], sides[1], copied(counts[0], counts[1]), told=True)
 
 

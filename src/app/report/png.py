@@ -31,8 +31,8 @@ from app.report.charts import (
     defined,
     scale,
 )
+from app.report.schema import write_bytes
 from app.report.words import count, plural, short
-from app.reporting.schema import write_bytes
 
 INK, SOFT, RULE, WASH = "#1b2430", "#556070", "#cfd5dd", "#f1f3f6"
 COLOURS = {

@@ -31,9 +31,9 @@ from app.report.blocks import (
     Whisker,
 )
 from app.report.charts import BarRow
+from app.report.schema import write_bytes
 from app.report.svg.element import tag
 from app.report.svg.rows import track
-from app.reporting.schema import write_bytes
 
 LONGEST = 4000
 """Characters of a piece of text that a page shows."""

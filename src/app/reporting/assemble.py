@@ -14,8 +14,8 @@ from app.diagnosis.metrics import confusion
 from app.diagnosis.signals import Signals as Diagnosis
 from app.diagnosis.signals import changes, new_causes, signals
 from app.records import Predictions
+from app.report.lineage import Run, Subject
 from app.reporting.beside import beside
-from app.reporting.lineage import Run, Subject
 from app.reporting.mutants import (
     Beside,
     Difficulty,

@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
+from app.report.schema import write_bytes
 from app.reporting.curves import curves
 from app.reporting.heatmap import HeatMap, heat_maps, shade
 from app.reporting.mutate import MutateReport, OperatorScore
-from app.reporting.schema import write_bytes
 from app.reporting.text import count, defined, per_cent, percent, plural, short
 
 INK, SOFT, RULE, WASH = "#1b2430", "#556070", "#cfd5dd", "#f1f3f6"

@@ -17,9 +17,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from app.report.schema import write_bytes
 from app.reporting import heatmap, text
 from app.reporting.mutants import Interval
-from app.reporting.schema import write_bytes
 
 THUMBNAIL_BYTES = 900_000
 """All pictures of a page together, as they stand in it."""

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.reporting.lineage import Excluded, Run, Subject
+from app.report.lineage import Excluded, Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 from app.reporting.mutants import (
     Beside,
     ClassRecall,
@@ -28,8 +30,6 @@ from app.reporting.mutants import (
     ThresholdVerdict,
     Verdict,
 )
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
 
 __all__ = [
     "ARTIFACT",

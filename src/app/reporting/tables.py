@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app.report.schema import write_bytes
 from app.reporting.mutants import Beside
 from app.reporting.mutate import MutateReport
-from app.reporting.schema import write_bytes
 
 
 def write_predictions(rows: Iterable[tuple[int, str, str, str, float]], path: Path) -> Path:

@@ -19,8 +19,9 @@ from app.diagnosis.headline import proportion
 from app.errors import UserError
 from app.integrity import QualityLimits
 from app.job import Job
+from app.report import lineage, schema
 from app.reporting import figures as canvases
-from app.reporting import html, lineage, schema
+from app.reporting import html
 from app.reporting.autopsy import figures, page, words
 from app.reporting.autopsy.assembly import Material, autopsy_report, interval
 from app.reporting.autopsy.parts import (

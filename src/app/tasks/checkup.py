@@ -20,7 +20,8 @@ from app import workplaces
 from app.errors import UserError
 from app.job import Job
 from app.mutation.operator import Operator
-from app.reporting import html, schema
+from app.report import schema
+from app.reporting import html
 from app.reporting.autopsy import report as autopsy_reports
 from app.reporting.checkup import report as reports
 from app.reporting.checkup.assembly import checkup_report, metrics

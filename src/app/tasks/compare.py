@@ -9,11 +9,12 @@ from typing import Literal
 
 from app.comparison import Cases, Comparison, Limits, Side, cases, compare_all
 from app.comparison.body import UNSOUND, at, block, count, texts
-from app.comparison.measures import PARTS
 from app.errors import NotPassed, UserError
 from app.job import Job
+from app.measures import PARTS
+from app.report import lineage, schema
 from app.reporting import figures as canvases
-from app.reporting import html, lineage, schema
+from app.reporting import html
 from app.reporting.compare import figures, page, tables, words
 from app.reporting.compare.report import CompareReport, Settings, Source, compare_report
 from app.runs import Run

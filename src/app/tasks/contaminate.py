@@ -17,12 +17,13 @@ from app.integrity import QualityLimits, Scan, contaminate, quality
 from app.integrity.likeness import SAME, likenesses
 from app.integrity.suggestions import suggestions
 from app.job import Job
-from app.reporting import html, schema
+from app.report import schema
+from app.report.lineage import Excluded, Subject
+from app.reporting import html
 from app.reporting.contamination import figures, page, tables, words
 from app.reporting.contamination.assembly import SHOWN, Found, contamination_report
 from app.reporting.contamination.report import ContaminationReport, Planted
 from app.reporting.figures import save_png
-from app.reporting.lineage import Excluded, Subject
 from app.runs import Run
 from app.tasks import runs
 from app.tasks.splits import Name, Split, read_splits

@@ -13,12 +13,13 @@ from PIL import Image
 from app.diagnosis.detection import DetectionEvaluation, EvaluationSet, evaluate, files
 from app.errors import UserError
 from app.job import Job
-from app.reporting import html, schema
+from app.report import schema
+from app.report.lineage import Subject
+from app.reporting import html
 from app.reporting.detection_eval import crops, figures, page, tables, words
 from app.reporting.detection_eval.assembly import detection_report
 from app.reporting.detection_eval.report import DetectionReport, FalseNegative, Settings, Suspect
 from app.reporting.figures import save_png
-from app.reporting.lineage import Subject
 from app.runs import Run
 from app.tasks import runs
 from app.tasks.pictures import PictureFolder

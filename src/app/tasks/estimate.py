@@ -21,11 +21,11 @@ from app.estimation.estimate import Estimate as Estimated
 from app.estimation.evaluation import Evaluation, KnownPopulation, evaluate, generator
 from app.estimation.labels import Labels, no_labels
 from app.job import Job
+from app.report.lineage import Excluded, Subject
+from app.report.schema import Schema
 from app.reporting.estimate import assembly, files, recording, words
 from app.reporting.estimate.assembly import Cases
 from app.reporting.estimate.report import ARTIFACT, VERSION, EstimateReport, Failure, Settings, Use
-from app.reporting.lineage import Excluded, Subject
-from app.reporting.schema import Schema
 from app.runs import Run
 from app.tasks import labelling, populations, runs
 from app.tasks.populations import Probing

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from app.diagnosis import autopsy as diagnosis
-from app.reporting import schema, tables
+from app.report import schema
+from app.reporting import tables
 from app.reporting.autopsy.report import AutopsyReport
 from app.runs import Run
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from app.errors import UserError
 from app.job import Job
-from app.reporting import html, schema
+from app.report import schema
+from app.reporting import html
 from app.reporting.figures import save_png
 from app.reporting.history import assembly, figures, page, tables, words
 from app.reporting.history.report import HistoryReport, Settings

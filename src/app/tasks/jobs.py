@@ -15,7 +15,8 @@ from app import workplaces
 from app.comparison.readings import Readings, read
 from app.errors import UserError
 from app.job import Job
-from app.reporting import html, schema
+from app.report import schema
+from app.reporting import html
 from app.reporting.figures import save_png
 from app.reporting.sweep import figures, page, tables, words
 from app.reporting.sweep.assembly import Done, sweep_report

@@ -24,7 +24,8 @@ from app.mutation import plan as planning
 from app.mutation import saliency
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
-from app.reporting import curves, figures, html, mutate_page, schema, tables, text
+from app.report import schema
+from app.reporting import curves, figures, html, mutate_page, tables, text
 from app.reporting.assemble import Campaign, Measured, mutate_report
 from app.reporting.mutate import MutateReport, Settings
 from app.runs import Child, Run

@@ -23,7 +23,8 @@ from app.mutation import plan as planning
 from app.mutation.mutant import Mutant
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
-from app.reporting import html, schema
+from app.report import schema
+from app.reporting import html
 from app.reporting.figures import save_png
 from app.reporting.uamt import curves, figures, page, tables, words
 from app.reporting.uamt.assembly import Scored, uamt_report

@@ -19,8 +19,8 @@ from app.estimation.population import Population
 from app.estimation.surprise import Surprise, combined, dsa, lsa
 from app.estimation.tables import read_population
 from app.job import Job
+from app.report.schema import write_bytes
 from app.reporting.estimate.assembly import Cases, digest_of
-from app.reporting.schema import write_bytes
 from app.runs import Run
 from app.tasks import ranks
 from app.tracking import Store

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from app import workplaces
 from app.errors import UserError
 from app.job import Job
-from app.reporting import lineage
+from app.report import lineage
 from app.runs import Run, SilentRun
 from app.tasks import ranks
 from app.tracking import Store

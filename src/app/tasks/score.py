@@ -13,9 +13,10 @@ from typing import Literal
 from app import progress
 from app.errors import UserError
 from app.job import Job
-from app.reporting import html, schema
+from app.report import schema
+from app.report.lineage import Subject
+from app.reporting import html
 from app.reporting.figures import save_png
-from app.reporting.lineage import Subject
 from app.reporting.uamt import curves, figures, page, tables, words
 from app.reporting.uamt.assembly import Scored, uamt_report
 from app.reporting.uamt.report import UamtReport

@@ -10,6 +10,7 @@ from PIL import Image
 
 from app.diagnosis import LeakageCounts, QualityCounts, diagnose
 from app.integrity import quality, scan_images
+from app.report.lineage import Run, Subject
 from app.reporting.autopsy.assembly import Material, autopsy_report
 from app.reporting.autopsy.page import Shown
 from app.reporting.autopsy.parts import (
@@ -22,7 +23,6 @@ from app.reporting.autopsy.parts import (
 from app.reporting.autopsy.report import (
     Settings,
 )
-from app.reporting.lineage import Run, Subject
 
 NAMES = ("cat", "<b>dog</b>", "owl", "fox")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.errors import UserError
-from app.reporting import schema
+from app.report import schema
 from app.reporting.autopsy.report import load
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.report.lineage import Subject
 from app.reporting.checkup import answers
 from app.reporting.checkup.report import (
     CheckupReport,
@@ -17,7 +18,6 @@ from app.reporting.checkup.report import (
     Step,
     Unnoticed,
 )
-from app.reporting.lineage import Subject
 
 NUMBERS = {
     "mutation_score": Number(0.6, (0.5, 0.7), 50),

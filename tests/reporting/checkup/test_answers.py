@@ -4,13 +4,13 @@ import math
 
 import pytest
 
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema
 from app.reporting.checkup.answers import answers
 from app.reporting.checkup.parts import Reports, finished, headline_numbers
 from app.reporting.checkup.report import PARTS, Number, Part
 from app.reporting.checkup.steps import next_steps, unnoticed
 from app.reporting.estimate import report as e
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import Schema
 
 LEFT_OUT = {name: Part("left out", "It was not asked. Ask for it.") for name in PARTS}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.errors import UserError
-from app.reporting import schema
+from app.report import schema
 from app.reporting.checkup import drawing, words
 from app.reporting.checkup.assembly import metrics
 from app.reporting.checkup.page import Bar, Pictures, checkup_page

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from app.comparison import Limits, Side, compare_all
-from app.reporting import schema
+from app.report import schema
+from app.report.lineage import Run, Subject
 from app.reporting.compare import figures, forest, page, report, tables, words
 from app.reporting.figures import png
-from app.reporting.lineage import Run, Subject
 from tests.comparison import bodies
 
 RUN = Run(

@@ -11,11 +11,11 @@ from PIL import Image
 
 from app.integrity import contaminate, quality, scan_images
 from app.integrity.suggestions import suggestions
+from app.report.lineage import Run, Subject
+from app.report.schema import dumps, write_json
 from app.reporting.contamination import figures, page, report, tables, words
 from app.reporting.contamination.assembly import Found, contamination_report
 from app.reporting.figures import png
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import dumps, write_json
 
 RUN = Run("id", None, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:09+00:00", 9.0, "python -m app", "here")
 

@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from app.diagnosis.detection import Boxes, EvaluationSet, evaluate
+from app.report.lineage import Run, Subject
+from app.report.schema import dumps, write_json
 from app.reporting.detection_eval import canvas, crops, figures, page, report, tables, words
 from app.reporting.detection_eval.assembly import detection_report
 from app.reporting.figures import png
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import dumps, write_json
 
 RUN = Run("id", None, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:09+00:00", 9.0, "python -m app", "here")
 SETTINGS = report.Settings(

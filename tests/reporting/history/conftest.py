@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from app.report.lineage import Run
 from app.reporting.history import assembly
 from app.reporting.history.gathering import Gathered, scan
 from app.reporting.history.report import HistoryReport, Settings
-from app.reporting.lineage import Run
 
 from .bodies import write
 

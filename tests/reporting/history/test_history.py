@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from app.report.schema import dumps, write_json
 from app.reporting.figures import png
 from app.reporting.history import charts, figures, page, report, tables, words
-from app.reporting.schema import dumps, write_json
 
 from .bodies import autopsy
 

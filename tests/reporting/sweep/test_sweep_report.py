@@ -12,10 +12,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from app.comparison.readings import Reading, Readings, read
-from app.reporting import schema
+from app.comparison.readings import Readings, read
+from app.measures import Value
+from app.report import schema
+from app.report.lineage import Run
 from app.reporting.figures import png
-from app.reporting.lineage import Run
 from app.reporting.sweep import figures, page, tables, words
 from app.reporting.sweep.assembly import Done, chosen_by, differing, sweep_report
 from app.reporting.sweep.report import read_sweep
@@ -126,7 +127,7 @@ def test_no_seed_is_the_best(keys, best):
     assert ("Best with" in page.sweep_page(report)) == (best is not None)
 
 
-def _as_error(reading: Reading) -> Reading:
+def _as_error(reading: Value) -> Value:
     return replace(reading, measure=replace(reading.measure, better="lower"))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.detections import DetectionLog, Detections
-from app.reporting.lineage import Run, Subject
+from app.report.lineage import Run, Subject
 from app.reporting.uamt.assembly import Scored, uamt_report
 from app.scoring.detection import ScoreSettings, Strength, score_logs
 

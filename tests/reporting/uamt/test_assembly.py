@@ -4,7 +4,7 @@ import math
 import pytest
 
 from app.errors import UserError
-from app.reporting.schema import dumps, write_json
+from app.report.schema import dumps, write_json
 from app.reporting.uamt.report import Trio, load
 
 

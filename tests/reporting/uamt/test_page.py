@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.reporting.lineage import Subject
+from app.report.lineage import Subject
 from app.reporting.uamt.page import operator_rows, uamt_page
 
 HOSTILE = "<script>alert('x')</script>\"' onload=\"x\" {{ 7 * 7 }}"

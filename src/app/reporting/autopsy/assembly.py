@@ -13,6 +13,7 @@ from app.diagnosis.autopsy import Autopsy
 from app.diagnosis.calibration import CONFIDENT
 from app.diagnosis.headline import Measured
 from app.integrity.quality import Quality
+from app.report.lineage import Run, Subject
 from app.reporting.autopsy.parts import (
     ClassOrder,
     Embeddings,
@@ -38,7 +39,6 @@ from app.reporting.autopsy.report import (
     Summary,
     Temperature,
 )
-from app.reporting.lineage import Run, Subject
 from app.reporting.mutants import Interval
 
 ALIKE = 20

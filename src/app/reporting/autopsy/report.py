@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from app.integrity.quality import Quality
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 from app.reporting.autopsy.parts import (
     ClassOrder,
     Embeddings,
@@ -23,10 +26,7 @@ from app.reporting.autopsy.parts import (
     SliceScore,
     Training,
 )
-from app.reporting.lineage import Run, Subject
 from app.reporting.mutants import Interval
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
 
 ARTIFACT = "assay.autopsy"
 VERSION = 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from app.report.lineage import Run, Subject
 from app.reporting.checkup import answers, steps
 from app.reporting.checkup.parts import Reports, finished, headline_numbers
 from app.reporting.checkup.previous import better, previous
 from app.reporting.checkup.report import PARTS, CheckupReport, CheckupRun, Part, PartRun, Settings
-from app.reporting.lineage import Run, Subject
 
 
 def checkup_report(

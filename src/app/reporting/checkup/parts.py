@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.report.lineage import Run
 from app.reporting import text
 from app.reporting.autopsy import words as autopsy_words
 from app.reporting.autopsy.report import AutopsyReport
@@ -13,7 +14,6 @@ from app.reporting.contamination import words as contamination_words
 from app.reporting.contamination.report import ContaminationReport
 from app.reporting.estimate import words as estimate_words
 from app.reporting.estimate.report import EstimateReport, EstimateRow, PopulationBlock
-from app.reporting.lineage import Run
 from app.reporting.mutate import MutateReport
 
 RISKS = ("NONE", "INFO", "LOW", "REVIEW", "HIGH", "CRITICAL")

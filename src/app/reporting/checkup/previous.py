@@ -7,6 +7,7 @@ from datetime import datetime
 
 from app.comparison import Limits
 from app.comparison.differences import independent
+from app.report.lineage import Subject
 from app.reporting.checkup.answers import BETTER
 from app.reporting.checkup.report import (
     Change,
@@ -17,7 +18,6 @@ from app.reporting.checkup.report import (
     Settings,
     Verdict,
 )
-from app.reporting.lineage import Subject
 from app.reporting.text import defined, number, points, short
 
 TITLES: Mapping[str, str] = {

@@ -21,9 +21,9 @@ from app.comparison.results import (
     Part,
     Verdict,
 )
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 
 ARTIFACT, VERSION = "assay.compare", 1
 

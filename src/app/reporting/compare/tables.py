@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from app.comparison.results import Delta
+from app.report.schema import write_bytes
 from app.reporting.compare.report import CompareReport
-from app.reporting.schema import write_bytes
 
 COLUMNS = (
     "key",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.comparison.measures import PARTS, Unit
 from app.comparison.results import Comparability, Decision, Delta, Judgement, Verdict
+from app.measures import PARTS, Unit
 from app.reporting.compare.report import CompareReport
 from app.reporting.text import (
     UNDEFINED,

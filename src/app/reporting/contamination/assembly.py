@@ -14,8 +14,8 @@ from app.integrity import Contamination, Quality
 from app.integrity.findings import RISKS
 from app.integrity.likeness import SAME
 from app.integrity.suggestions import Suggestion
+from app.report.lineage import Run, Subject
 from app.reporting.contamination import report as r
-from app.reporting.lineage import Run, Subject
 
 SHOWN = 200
 """Groups, pairs, clusters and suggestions that are listed."""

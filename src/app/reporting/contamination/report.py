@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 
 ARTIFACT, VERSION = "assay.contaminate", 1
 Risk: TypeAlias = Literal["CRITICAL", "HIGH", "REVIEW", "LOW", "INFO", "NONE"]

@@ -12,8 +12,8 @@ from typing import Any
 from app.integrity import Scan
 from app.integrity.findings import RISKS
 from app.integrity.suggestions import Suggestion
+from app.report.schema import write_bytes
 from app.reporting.contamination.report import ContaminationReport
-from app.reporting.schema import write_bytes
 
 COLUMNS = tuple(item.name for item in fields(Suggestion))
 """Of a suggestion."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from app.diagnosis.detection import DetectionEvaluation, EvaluationSet
 from app.diagnosis.headline import Measured
+from app.report.lineage import Run, Subject
 from app.reporting.detection_eval import report as r
-from app.reporting.lineage import Run, Subject
 from app.reporting.mutants import Interval
 
 RECALLS = np.linspace(0.0, 1.0, 101)

@@ -9,8 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from app.report.schema import write_bytes
 from app.reporting.detection_eval.report import DetectionReport
-from app.reporting.schema import write_bytes
 
 CLASS_COLUMNS = (
     *("name", "truth", "detections", "ap", "coco_ap"),

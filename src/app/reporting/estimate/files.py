@@ -16,7 +16,8 @@ from PIL import Image
 
 from app.errors import UserError
 from app.estimation.labels import Labels
-from app.reporting import html, schema
+from app.report import schema
+from app.reporting import html
 from app.reporting.estimate import figures, page
 from app.reporting.estimate.assembly import Cases
 from app.reporting.estimate.report import (

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 
 ARTIFACT, VERSION = "assay.estimate", 1
 Interval = tuple[float, float] | None

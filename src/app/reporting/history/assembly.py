@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from app.comparison import Measure, Reading
+from app.comparison import Measure, Value
+from app.report.lineage import Run, Subject
 from app.reporting.history import words
 from app.reporting.history.gathering import Found
 from app.reporting.history.report import (
@@ -18,7 +19,6 @@ from app.reporting.history.report import (
     Verdict,
 )
 from app.reporting.history.trend import series
-from app.reporting.lineage import Run, Subject
 
 LISTED = 1000
 """Runs and files left out that are listed."""
@@ -147,13 +147,13 @@ def _series(ordered: Sequence[Found]) -> Iterable[Series]:
             yield series(measure, points, data)
 
 
-def _point(found: Found, time: str, reading: Reading | None) -> Point:
+def _point(found: Found, time: str, reading: Value | None) -> Point:
     return Point(
         run_id=found.readings.run_id,
         time=time,
         value=None if reading is None else reading.value,
-        low=None if reading is None else reading.low,
-        high=None if reading is None else reading.high,
+        low=None if reading is None or reading.interval is None else reading.interval[0],
+        high=None if reading is None or reading.interval is None else reading.interval[1],
         reason="the run did not measure it" if reading is None else reading.reason,
     )
 

@@ -6,8 +6,8 @@ import csv
 import io
 from pathlib import Path
 
+from app.report.schema import write_bytes
 from app.reporting.history.report import HistoryReport
-from app.reporting.schema import write_bytes
 
 COLUMNS = (
     *("time", "run_id", "key", "title", "unit", "better", "value", "low", "high", "change_point"),

@@ -8,9 +8,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.comparison.readings import Reading, Readings
-from app.reporting.lineage import Run, Subject
-from app.reporting.schema import Schema
+from app import measures
+from app.comparison.readings import Readings
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema
 from app.reporting.sweep.report import (
     ARTIFACT,
     VERSION,
@@ -129,9 +130,9 @@ def _command(done: Done) -> str:
     return shlex.join(words)
 
 
-def _value(reading: Reading) -> Value:
+def _value(reading: measures.Value) -> Value:
     value = math.nan if reading.value is None else reading.value
-    low, high = reading.low, reading.high
+    low, high = reading.interval or (None, None)
     interval = None if low is None or high is None or not (defined(low) and defined(high)) else (low, high)
     return Value(value, interval, reading.reason)
 
@@ -160,7 +161,7 @@ def _subject(jobs: Sequence[Done]) -> Subject:
     )
 
 
-def _spread(key: str, jobs: Sequence[tuple[int, Mapping[str, Reading]]], *, ranked: bool) -> Spread:
+def _spread(key: str, jobs: Sequence[tuple[int, Mapping[str, measures.Value]]], *, ranked: bool) -> Spread:
     found = [(number, values[key]) for number, values in jobs if key in values]
     measure = found[0][1].measure
     known = {number: each.value for number, each in found if each.value is not None and defined(each.value)}
@@ -169,7 +170,7 @@ def _spread(key: str, jobs: Sequence[tuple[int, Mapping[str, Reading]]], *, rank
     if ranked and measure.better is not None and len(set(values)) > 1:
         top = (max if measure.better == "higher" else min)(values)
         best = next(number for number, value in known.items() if value == top)
-    ends = [(each.low, each.high) for _, each in found if each.low is not None and each.high is not None]
+    ends = [each.interval for _, each in found if each.interval is not None]
     lows, highs = [low for low, _ in ends], [high for _, high in ends]
     return Spread(
         key=key,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from app.reporting.lineage import Run, Subject
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 from app.reporting.mutants import Interval
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
 
 ARTIFACT, VERSION = "assay.sweep", 1
 Status: TypeAlias = Literal["finished", "failed", "interrupted", "refused"]

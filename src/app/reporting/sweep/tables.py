@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from app.reporting.schema import write_bytes
+from app.report.schema import write_bytes
 from app.reporting.sweep.report import SweepReport
 from app.reporting.text import defined
 

@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from app.reporting.lineage import Run, Subject
+from app.report.lineage import Run, Subject
 from app.reporting.mutants import Interval
 from app.reporting.uamt import report as r
 from app.scoring import intervals

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from app.reporting.lineage import Run, Subject
+from app.report.lineage import Run, Subject
+from app.report.schema import Schema, read_report
+from app.report.typed import from_plain
 from app.reporting.mutants import Interval
-from app.reporting.schema import Schema, read_report
-from app.reporting.typed import from_plain
 
 ARTIFACT, VERSION = "assay.uamt", 1
 Profile: TypeAlias = Literal["paper", "deepluq"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.report.schema import write_bytes
 from app.reporting.mutants import Interval
-from app.reporting.schema import write_bytes
 from app.reporting.uamt.report import MutantScore, UamtReport, UaScores
 
 _KINDS, _SETS, _METRICS = ("miss", "ghost", "mg"), ("match", "miss", "ghost"), ("vr", "ie", "mi", "var", "ps")

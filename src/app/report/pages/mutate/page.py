@@ -152,10 +152,13 @@ def _operators(report: MutateReport) -> Section:
         Column("Kind", lambda o: soft(o.kind)),
     ]
     about = (
-        "Share of an operator's mutants that the test suite kills, the weakest first. The whisker is the 95 % interval "
-        "over test cases; the diamond is the score by fixed thresholds."
+        "Share of an operator's mutants that the test suite kills, the weakest first. The whisker is the 95 "
+        "% interval over test cases; the diamond is the score by fixed thresholds."
     )
-    below = "Excluded: equivalent, duplicate and invalid mutants. A bar in orange is a weak area: fewer than half are killed."
+    below = (
+        "Excluded: equivalent, duplicate and invalid mutants. A bar in orange is a weak area: fewer "
+        "than half are killed."
+    )
     table = Table("Mutation score by operator", sorted(report.by_operator, key=weakest_first), columns, "mid")
     blocks = [Paragraph(about), table, Paragraph(below, "note")]
     return Section("operators", "Mutation score by operator", blocks, short="Operators")
@@ -179,8 +182,8 @@ def _rates(report: MutateReport) -> Section | None:
     if drawn is None:
         return None
     about = (
-        "How many points of accuracy stochastic mutants cost, over the rate of what they drop; whiskers are 95 % "
-        "intervals."
+        "How many points of accuracy stochastic mutants cost, over the rate of what they drop; whiskers are "
+        "95 % intervals."
     )
     return Section("rates", "Effect over rate", [Paragraph(about), Chart(drawn)], short="Rates")
 
@@ -220,8 +223,8 @@ def _survivors(report: MutateReport) -> Section:
         Column("What would kill it", lambda x: short(x.needed, 240), "words"),
     ]
     about = (
-        "Distance is the largest signal over its threshold: 0 when nothing moved; from 1 on, fixed thresholds kill the "
-        "mutant."
+        "Distance is the largest signal over its threshold: 0 when nothing moved; from 1 on, fixed "
+        "thresholds kill the mutant."
     )
     blocks: list[Block] = [Paragraph("No mutant survived.")]
     if report.survivors:
@@ -245,9 +248,9 @@ def _cases(report: MutateReport, thumbnails: Mapping[int, str]) -> Section:
         if thumbnails:
             columns.insert(0, Column("", lambda c: _thumbnail(c.case, thumbnails)))
         about = (
-            "A test case kills a mutant if the original is right in it and the mutant wrong. That can be chance: whether "
-            "the suite kills a mutant is told from all test cases together. The kill value counts a mutant for less, the "
-            "more test cases kill it."
+            "A test case kills a mutant if the original is right in it and the mutant wrong. That can be "
+            "chance: whether the suite kills a mutant is told from all test cases together. The kill value "
+            "counts a mutant for less, the more test cases kill it."
         )
         blocks = [Paragraph(about), Table("Test cases that kill most", km.top_cases, columns, "mid", most=30)]
     blocks.append(Subheading("Mutants that no test case kills"))
@@ -271,15 +274,15 @@ def _kill_matrix(report: MutateReport) -> Section:
         rest = ", and more in report.json" if len(km.smallest_suite) > 60 else ""
         suite = (f"{plural(len(km.smallest_suite), 'test case')} keep every kill: ", mono(some, 400), rest)
     subsuming = (
-        f"{count(len(km.dominators))}: a suite that kills these kills every mutant that can be killed. Of them "
-        f"{percent(km.minimal_mutation_score)} are killed (minimal mutation score)."
+        f"{count(len(km.dominators))}: a suite that kills these kills every mutant that can be killed. Of "
+        f"them {percent(km.minimal_mutation_score)} are killed (minimal mutation score)."
     )
     sets = (
         f"{count(km.distinct_kill_sets)}: that many mutants are told apart by the test cases that kill them."
     )
     trivial = (
-        f"{count(report.summary.trivial)}: killed by almost every test case, or no better than guessing, so they say "
-        "little."
+        f"{count(report.summary.trivial)}: killed by almost every test case, or no better than guessing, so "
+        "they say little."
     )
     facts: list[tuple[Text, Text]] = [
         ("Distinct kill sets", sets),
@@ -372,8 +375,8 @@ def _signals(report: MutateReport) -> Section:
         *map(column, signals),
     ]
     about = (
-        "For each layer and kind of operator: on how many of its mutants a signal fired, of those where it could be "
-        "measured; and on how many it fired alone."
+        "For each layer and kind of operator: on how many of its mutants a signal fired, of those where it "
+        "could be measured; and on how many it fired alone."
     )
     blocks = [Paragraph(about), Table("Signal coverage", places, columns, most=200)]
     return Section("signals", "Signal coverage", blocks, folded="which signal fired where")
@@ -417,20 +420,24 @@ def _method(report: MutateReport) -> list[Block]:
     return [
         Items(
             (
-                "Original and mutant see the same test cases; a one-sided exact McNemar test asks whether the mutant is "
-                "wrong more often. For stochastic mutants the repetitions are the unit: per test case a binomial test "
-                f"against a rate of {chosen.p0:g}, the smallest p after Holm's adjustment.",
-                f"Over all mutants p-values are adjusted by Benjamini and Hochberg. Killed: adjusted p at most {chosen.q:g} "
-                f"and an accuracy drop {threshold(chosen.delta, 'accuracy_drop')}; killed, weak: a smaller drop.",
-                "Equivalent: no output moved. Duplicate: same outputs as an earlier mutant. Invalid: it failed or gave no "
-                "finite output. These count neither for nor against the test suite.",
-                "Mutation score: killed out of killed, killed weak, survived and inconclusive. Its interval comes from "
-                f"resampling the test cases; over mutants (Wilson) it is {wilson}, and that one is shown with the score "
-                "where no resample changes it.",
-                "Secondary signals decide nothing: the smallest p of McNemar tests within the classes, adjusted by "
-                "Holm, with its class (not for stochastic mutants); and how far the calibration error (ECE) and the "
-                "autopsy score move, in points, with 95 % intervals from resampling the test cases in pairs.",
-                f"By fixed thresholds a mutant is killed when a signal moves far enough, by chance or not: {limits}.",
+                "Original and mutant see the same test cases; a one-sided exact McNemar test asks whether "
+                "the mutant is wrong more often. For stochastic mutants the repetitions are the unit: per "
+                f"test case a binomial test against a rate of {chosen.p0:g}, the smallest p after Holm's "
+                "adjustment.",
+                "Over all mutants p-values are adjusted by Benjamini and Hochberg. Killed: adjusted p at "
+                f"most {chosen.q:g} and an accuracy drop {threshold(chosen.delta, 'accuracy_drop')}; killed, "
+                "weak: a smaller drop.",
+                "Equivalent: no output moved. Duplicate: same outputs as an earlier mutant. Invalid: it "
+                "failed or gave no finite output. These count neither for nor against the test suite.",
+                "Mutation score: killed out of killed, killed weak, survived and inconclusive. Its interval "
+                f"comes from resampling the test cases; over mutants (Wilson) it is {wilson}, and that one "
+                "is shown with the score where no resample changes it.",
+                "Secondary signals decide nothing: the smallest p of McNemar tests within the classes, "
+                "adjusted by Holm, with its class (not for stochastic mutants); and how far the calibration "
+                "error (ECE) and the autopsy score move, in points, with 95 % intervals from resampling the "
+                "test cases in pairs.",
+                "By fixed thresholds a mutant is killed when a signal moves far enough, by chance or not: "
+                f"{limits}.",
             ),
             "ordered",
         )

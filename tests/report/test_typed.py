@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import UserError
-from app.reporting.schema import dumps
-from app.reporting.typed import from_plain, missing
+from app.report.schema import dumps
+from app.report.typed import from_plain, missing
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ part of a checkup begin with the part: `mutate/mutation_score`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -35,21 +37,62 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One number of a report."""
+class Value:
+    """One number of a result."""
 
     measure: Measure
     """What it is."""
     value: float | None
-    """The number; None if the report has none."""
-    low: float | None = None
-    """Lower end of its 95 % interval."""
-    high: float | None = None
-    """Upper end of it."""
+    """The number; None if the result has none."""
+    interval: tuple[float, float] | None = None
+    """Its 95 % interval."""
     n: int | None = None
     """What it was measured on: test cases, mutants, labels, images."""
     reason: str = ""
     """Why there is no number."""
+
+    @property
+    def key(self) -> str:
+        """Its measure's."""
+        return self.measure.key
+
+
+def value(
+    key: str,
+    number: float | None,
+    interval: Sequence[float] | None = None,
+    n: int | None = None,
+    *,
+    headline: bool = False,
+    reason: str = "not defined",
+    title: str = "",
+) -> Value:
+    """The number of a key; one that is not finite is None with a reason, and so is an interval.
+
+    Args:
+        key: such as `accuracy` or `recall/cat`; its first part is one of this module's.
+        number: the number.
+        interval: its two ends, if it has an interval.
+        n: what it was measured on.
+        headline: whether it stands for its report.
+        reason: why there is no number, where there is none.
+        title: what it is called here, where that is not what it is called elsewhere.
+
+    Raises:
+        KeyError: nothing is known of the key.
+    """
+    known = number is not None and math.isfinite(number)
+    ends = None
+    if interval is not None and all(math.isfinite(end) for end in interval):
+        ends = float(interval[0]), float(interval[1])
+    what = measure(key, headline=headline)
+    return Value(
+        replace(what, title=title) if title else what,
+        float(number) if known and number is not None else None,
+        ends,
+        n,
+        "" if known else reason,
+    )
 
 
 def _named(better: Better, unit: Unit, **titles: str) -> dict[str, tuple[str, Better, Unit]]:
@@ -73,7 +116,7 @@ _ALONE: dict[str, tuple[str, Better, Unit]] = {
         training_accuracy="Accuracy on training data",
         mutation_score="Mutation score",
         mutation_score_thresholds="Mutation score by thresholds",
-        minimal_mutation_score="Mutation score of the dominators",
+        minimal_mutation_score="Minimal mutation score",
         img_ms_miss="Img-MS, misses",
         img_ms_ghost="Img-MS, ghosts",
         img_ms_mg="Img-MS",
@@ -110,7 +153,7 @@ _ALONE: dict[str, tuple[str, Better, Unit]] = {
         "number",
         log_loss="Log loss, nats",
         brier="Brier score",
-        rmse_ratio="Error of the estimators against simple random sampling",
+        rmse_ratio="RMSE over that of simple random sampling, mean",
     ),
     **_named("higher", "score", autopsy_score="Autopsy score"),
     **_named(
@@ -119,17 +162,17 @@ _ALONE: dict[str, tuple[str, Better, Unit]] = {
         risk="Risk, 0 to 5",
         findings="Findings",
         leaked_exact="Test cases copied from the training data",
-        survived="Mutants not noticed",
+        survived="Mutants that survive",
         copies_across="Pairs of copies across splits",
-        exact_across="Pairs equal byte for byte across splits",
-        exact_within="Pairs equal byte for byte inside a split",
-        confirmed_across="Pairs changed a little across splits",
-        confirmed_within="Pairs changed a little inside a split",
+        exact_across="Exact duplicates across splits",
+        exact_within="Exact duplicates inside a split",
+        confirmed_across="Near-duplicates across splits",
+        confirmed_within="Near-duplicates inside a split",
         near_across="Pairs of look-alikes across splits",
         near_within="Pairs of look-alikes inside a split",
         exact_labels_differ="Pairs of copies with two classes",
-        drop="Pictures to leave out",
-        review="Pictures to look at",
+        drop="Images to exclude",
+        review="Images to review",
         clusters="Clusters of duplicates",
         suspects="Suspected label errors",
     ),
@@ -137,10 +180,10 @@ _ALONE: dict[str, tuple[str, Better, Unit]] = {
         None,
         "count",
         mutants="Mutants",
-        killed="Mutants noticed",
-        killed_weak="Mutants noticed, weak",
+        killed="Mutants killed",
+        killed_weak="Mutants killed, weak",
         test_cases="Test cases",
-        pictures="Pictures",
+        pictures="Images",
         images="Images",
         labels="Labels spent",
         failures="Failures found",
@@ -161,12 +204,12 @@ _EACH: dict[str, tuple[str, Better, Unit]] = {
     "ms_iou": ("MS_iou", "higher", "share"),
     "accuracy": ("Accuracy", "higher", "share"),
     "estimated_accuracy": ("Estimated accuracy", "higher", "share"),
-    "rmse_ratio_srs": ("Error against simple random sampling", "lower", "number"),
+    "rmse_ratio_srs": ("RMSE over that of simple random sampling", "lower", "number"),
     "failures_mean": ("Failures found, mean", "higher", "number"),
     "coverage": ("Coverage of intervals", None, "share"),
     "error": ("Errors", "lower", "count"),
     "share_sure": ("Copies of other splits", "lower", "share"),
-    "share_faulty": ("Faulty pictures", "lower", "share"),
+    "share_faulty": ("Faulty images", "lower", "share"),
 }
 """Numbers of one class, operator, estimator or split; its name stands behind a slash."""
 _OF_PARTS = {
@@ -190,11 +233,14 @@ _SUB_SCORES = {"confidence_quality": "confidence", "dataset_quality": "data qual
 
 
 def measure(key: str, *, headline: bool = False) -> Measure:
-    """What the number of this key is; an unknown key gets its own words and no direction.
+    """What the number of this key is.
 
     Args:
         key: such as `accuracy`, `recall/cat` or, in a checkup, `autopsy/accuracy`.
         headline: whether it stands for its report.
+
+    Raises:
+        KeyError: nothing is known of the key.
     """
     stem, slash, rest = key.partition("/")
     if slash and stem in PARTS:
@@ -211,7 +257,16 @@ def measure(key: str, *, headline: bool = False) -> Measure:
         _, kind, metric = stem.split("_")
         words = f"UA-MS, {_UA_SETS.get(kind, kind)}, {_UA_METRICS.get(metric, metric)}"
         return Measure(key, words, None, "number", headline)
-    return Measure(key, key.replace("_", " ").replace("/", ", ").capitalize(), None, "number", headline)
+    raise KeyError(f"{key!r} is no measure: give it a title, a unit and a direction in app.measures")
+
+
+def known(key: str) -> bool:
+    """Whether a key names a measure; one in a report that was edited, or is of a later version, may not."""
+    try:
+        measure(key)
+    except KeyError:
+        return False
+    return True
 
 
 def title_in(part: str, key: str, title: str) -> str:

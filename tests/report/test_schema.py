@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import UserError
-from app.reporting.schema import Schema, dumps, older, plain, read_report, write_bytes, write_json
+from app.report.schema import Schema, dumps, older, plain, read_report, write_bytes, write_json
 
 
 @dataclass(frozen=True)
