@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from app.lineage import Names, local_folder, one_line
+from app.measures import Value
 
 if TYPE_CHECKING:
     from app.tracking import Store
@@ -140,6 +141,15 @@ class Run:
     def log_metrics(self, metrics: Metrics, step: int = 0) -> None:
         """Adds what was measured."""
         self._log(self.id, {name: [(step, value)] for name, value in metrics.items()})
+
+    def log_measures(self, values: Iterable[Value]) -> None:
+        """Numbers of a result by their keys; those that stand for it with their intervals, KEY_low and KEY_high."""
+        metrics: dict[str, float | None] = {}
+        for each in values:
+            metrics[each.key] = each.value
+            if each.interval is not None and each.measure.headline:
+                metrics |= {f"{each.key}_low": each.interval[0], f"{each.key}_high": each.interval[1]}
+        self.log_metrics(metrics)
 
     def log_series(self, series: Series) -> None:
         """Adds metrics over steps; with a step for each mutant, one chart shows them all."""

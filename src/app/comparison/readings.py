@@ -5,19 +5,19 @@ A number that a report lacks, or that is not defined, is None with a reason; not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.comparison.body import UNSOUND, Body, at, block
+from app.comparison.body import UNSOUND, Body, at, block, count, ends, number, rows
 from app.comparison.extraction import READERS
 from app.errors import UserError
-from app.measures import Measure, Value
+from app.measures import Measure, Value, known, value
 
 __all__ = ["NEWEST", "TASKS", "Measure", "Readings", "Value", "read", "task_of"]
 
 NEWEST = {
-    "assay.mutate": 1,
+    "assay.mutate": 2,
     "assay.uamt": 1,
     "assay.autopsy": 1,
     "assay.estimate": 1,
@@ -74,7 +74,7 @@ def read(body: Body) -> Readings:
     artifact, version = _schema(body)
     found: dict[str, Value] = {}
     try:
-        for each in READERS[artifact](body):
+        for each in READERS[artifact](body) if version == 1 else _measures(body):
             found.setdefault(each.measure.key, each)
     except UNSOUND as error:
         raise UserError(f"it is no sound report: {error}") from error
@@ -93,6 +93,22 @@ def read(body: Body) -> Readings:
         run_id=str(run.get("id") or ""),
         items=tuple(sorted(found.values(), key=lambda each: not each.measure.headline)),
     )
+
+
+def _measures(body: Body) -> Iterator[Value]:
+    """The numbers as a report of version 2 or later lists them."""
+    for row in rows(body, "measures"):
+        key = str(row.get("key"))
+        if known(key):
+            yield value(
+                key,
+                number(row.get("value")),
+                ends(row.get("interval")),
+                count(row.get("n")),
+                headline=bool(row.get("headline")),
+                reason=str(row.get("reason") or "not defined"),
+                title=str(row.get("title") or ""),
+            )
 
 
 def _schema(body: Body) -> tuple[str, int]:

@@ -213,9 +213,9 @@ class Cards(Block):
 class Headline(Block):
     """What a page comes down to."""
 
-    sentence: Text
+    sentence: str
     """One sentence."""
-    meaning: Text = ""
+    meaning: str = ""
     """What follows from it."""
     badges: Sequence[Badge] = ()
     """Verdicts above it."""

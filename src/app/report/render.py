@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from functools import cache
 from pathlib import Path
@@ -12,13 +14,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from PIL import Image
 
 from app.report import svg, words
 from app.report.blocks import (
     Badge,
     Block,
     Break,
-    Image,
     Link,
     Meter,
     Page,
@@ -30,11 +32,13 @@ from app.report.blocks import (
     Track,
     Whisker,
 )
+from app.report.blocks import Image as InlineImage
 from app.report.charts import BarRow
 from app.report.schema import write_bytes
 from app.report.svg.element import tag
 from app.report.svg.rows import track
 
+_STARTS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp"}
 LONGEST = 4000
 """Characters of a piece of text that a page shows."""
 
@@ -83,6 +87,25 @@ def write_page(shown: Page, document: Any, path: Path) -> Path:
     return write_bytes(page(shown, document).encode("utf-8", "backslashreplace"), path)
 
 
+def image_uri(image: Image.Image) -> str:
+    """An image as a data URI."""
+    content = io.BytesIO()
+    image.save(content, "PNG")
+    return data_uri(content.getvalue())
+
+
+def data_uri(content: bytes) -> str:
+    """The bytes of an image's file as a data URI.
+
+    Raises:
+        ValueError: they are no PNG, JPEG, GIF or WebP.
+    """
+    kind = next((name for start, name in _STARTS.items() if content.startswith(start)), None)
+    if kind is None:
+        raise ValueError("a thumbnail's bytes are no PNG, JPEG, GIF or WebP file")
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
 @cache
 def _macros() -> Any:
     return environment().get_template("blocks.html.j2").module
@@ -125,7 +148,7 @@ def _piece(piece: Piece) -> Markup:  # noqa: PLR0911 - a return a kind of piece
             style = f"width:{100 * min(max(value or 0.0, 0.0), 1.0):.1f}%"
             fill = tag("i", Markup(" "), class_="weak" if weak else None, style=style)
             return tag("span", fill, class_="meter", aria_hidden="true")
-        case Image(source, alt):
+        case InlineImage(source, alt):
             return tag("img", class_="thumb", src=source, alt=words.short(alt, 80), loading="lazy")
         case Break():
             return Markup("<br>")
@@ -146,7 +169,7 @@ def cell(shown: Any) -> Markup:
         return track(row, rule=shown.rule)
     if isinstance(shown, Whisker):
         return _whisker(shown)
-    if isinstance(shown, str | tuple | Span | Badge | Link | Meter | Image | Break):
+    if isinstance(shown, str | tuple | Span | Badge | Link | Meter | InlineImage | Break):
         return text(shown)
     return svg.draw(shown)
 

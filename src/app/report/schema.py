@@ -107,7 +107,11 @@ def dumps(report: Any) -> str:
 
     Equal reports give equal text. Floats are written so that they read back exactly.
     """
-    return _text(plain(report), "\n") + "\n"
+    return _lines(plain(report))
+
+
+def _lines(value: Any) -> str:
+    return _text(value, "\n") + "\n"
 
 
 def _text(value: Any, margin: str) -> str:
@@ -142,6 +146,15 @@ def write_json(report: Any, path: Path) -> Path:
         UserError: The file cannot be written.
     """
     return write_bytes(dumps(report).encode(), path)
+
+
+def write_plain(body: Mapping[str, Any], path: Path) -> Path:
+    """The same of what is plain already.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    return write_bytes(_lines(body).encode(), path)
 
 
 def write_bytes(content: bytes, path: Path) -> Path:

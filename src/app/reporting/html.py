@@ -17,9 +17,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from app.report import words as text
+from app.report.charts import shade
 from app.report.schema import write_bytes
-from app.reporting import heatmap, text
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 THUMBNAIL_BYTES = 900_000
 """All pictures of a page together, as they stand in it."""
@@ -79,9 +80,8 @@ def environment() -> Environment:
         "nbsp": nbsp,
         "breakable": breakable,
         "words": words,
-        "cell_label": heatmap.cell_label,
         "css": css,
-        "shade": heatmap.shade,
+        "shade": shade,
     }
     made.tests |= {"defined_number": text.defined, "defined_interval": _defined_interval}
     made.globals["limits"] = LIMITS

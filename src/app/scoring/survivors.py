@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -27,38 +28,42 @@ _MOVES = {
 class Survivor:
     """One mutant that no test noticed enough."""
 
-    mutant: int
-    """Its index."""
-    reach: float
-    """How far its closest signal came: 1 at the threshold, 0 if nothing got worse; NaN if nothing was
-    measured."""
-    closest_signal: str
-    """That signal."""
+    key: str
+    """The mutant's."""
+    distance: float | None
+    """How far its closest signal came: 1 at the threshold, 0 if nothing got worse; None if nothing was measured."""
+    nearness: Literal["near miss", "middle", "far"] | None
+    """The distance in words."""
+    closest_signal: str | None
+    """The signal that came closest to its threshold."""
     needed: str
     """What would have killed it, in two sentences: by the significance test, and by thresholds alone."""
 
-    @property
-    def nearness(self) -> str:
-        """`near miss`, `middle` or `far`."""
-        if self.reach >= NEAR_MISS - ROUNDING:
-            return "near miss"
-        return "middle" if self.reach >= FAR - ROUNDING else "far"
 
-
-def survivors(judgement: Judgement, thresholds: Sequence[ThresholdVerdict]) -> tuple[Survivor, ...]:
-    """Survivors of the statistical profile, hardest to notice first.
+def survivors(
+    judgement: Judgement, thresholds: Sequence[ThresholdVerdict], keys: Sequence[str]
+) -> tuple[Survivor, ...]:
+    """Survivors of the statistical profile, hardest to kill first.
 
     Args:
         judgement: of M mutants.
         thresholds: (M,) their verdicts in profile `thresholds`.
+        keys: (M,) their names.
     """
     found = []
     for index, (each, simple) in enumerate(zip(judgement.verdicts, thresholds, strict=True)):
         if each.verdict in {Verdict.SURVIVED, Verdict.INCONCLUSIVE}:
             closest = simple.closest
             needed = f"{needed_losses(judgement, index)} By thresholds alone: {_needed_change(closest)}."
-            found.append(Survivor(index, simple.difficulty.score, closest.signal, needed))
-    return tuple(sorted(found, key=lambda survivor: np.nan_to_num(survivor.reach)))
+            reach = simple.difficulty.score
+            found.append(Survivor(keys[index], reach, _nearness(reach), closest.signal, needed))
+    return tuple(sorted(found, key=lambda survivor: np.nan_to_num(survivor.distance or 0.0)))
+
+
+def _nearness(reach: float) -> Literal["near miss", "middle", "far"]:
+    if reach >= NEAR_MISS - ROUNDING:
+        return "near miss"
+    return "middle" if reach >= FAR - ROUNDING else "far"
 
 
 def needed_losses(judgement: Judgement, mutant: int) -> str:

@@ -21,6 +21,7 @@ from app.errors import UserError
 from app.job import Job
 from app.mutation.operator import Operator
 from app.report import schema
+from app.report.pages.mutate import load as load_mutate
 from app.reporting import html
 from app.reporting.autopsy import report as autopsy_reports
 from app.reporting.checkup import report as reports
@@ -32,7 +33,6 @@ from app.reporting.checkup.report import CheckupReport, Part, Settings
 from app.reporting.checkup.words import closing_lines
 from app.reporting.contamination import report as contamination_reports
 from app.reporting.estimate.report import read_estimate_report
-from app.reporting.mutate import load as load_mutate
 from app.runs import Run, RunInfo
 from app.scoring.options import Scoring
 from app.subjects.dataset import ImageDataset
@@ -251,7 +251,7 @@ class Checkup:
         return Reports(**found)
 
     def _settings(self, job: Job, read: Reports) -> Settings:
-        operators = () if read.mutate is None else read.mutate.by_operator
+        operators = () if read.mutate is None else read.mutate.result.by_operator
         return Settings(
             seed=self.seed,
             training="" if self.train is None else self.train.name,

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.diagnosis import autopsy as diagnosis
-from app.report import schema
-from app.reporting import tables
+from app.report import schema, sinks
 from app.reporting.autopsy.report import AutopsyReport
 from app.runs import Run
 
@@ -35,7 +34,7 @@ def predictions(found: diagnosis.Autopsy, paths: Sequence[str], path: Path) -> P
     given = found.probabilities
     cases, top1, names = given.cases.tolist(), given.rows.argmax(axis=1).tolist(), given.class_names
     rows = zip(cases, given.labels.tolist(), top1, given.rows.max(axis=1).tolist(), strict=True)
-    return tables.write_predictions(
+    return sinks.write_predictions(
         ((case, paths[case], names[label], names[best], sure) for case, label, best, sure in rows), path
     )
 

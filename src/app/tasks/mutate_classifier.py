@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
@@ -24,13 +23,20 @@ from app.mutation import plan as planning
 from app.mutation import saliency
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
-from app.report import schema
-from app.reporting import curves, figures, html, mutate_page, tables, text
-from app.reporting.assemble import Campaign, Measured, mutate_report
-from app.reporting.mutate import MutateReport, Settings
+from app.report import png, render, sinks
+from app.report.charts import Spec
+from app.report.document import Document
+from app.report.pages.mutate import ARTIFACT, VERSION, Report, charts
+from app.report.pages.mutate.page import page
+from app.report.pages.mutate.tables import mutant_rows
+from app.report.pages.mutate.words import closing_lines
+from app.report.schema import Schema
 from app.runs import Child, Run
+from app.scoring.assembly import Campaign, Measured, mutation_result
 from app.scoring.judgement import Judgement, judge
 from app.scoring.options import Scoring
+from app.scoring.rates import over_rate
+from app.scoring.results import Settings
 from app.scoring.suites import score_suites
 from app.scoring.thresholds import SIGNALS
 from app.subjects.dataset import ImageDataset
@@ -119,10 +125,16 @@ class MutateClassifier:
             notes = tuple(dict.fromkeys([*targets.notes, *(note for group in found for note in group.notes)]))
             notes += self._warning(result)
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
-            report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
+            report = Document(
+                Schema(ARTIFACT, VERSION),
+                about,
+                runs.subject_block(self.subject, notes),
+                settings,
+                mutation_result(result, self.subject.classes, self.seed),
+            )
             _record(run, report, self._write(job, report, result))
         shutil.rmtree(folder, ignore_errors=True)
-        lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
+        lines = closing_lines(report, str(job.output / "report.html"), run.url)
         runs.tell(job, run, [*(f"Note: {note}." for note in report.subject.notes), *lines])
 
     def _examine(self) -> Examined:
@@ -229,34 +241,33 @@ class MutateClassifier:
             config_digest=job.digest,
         )
 
-    def _write(self, job: Job, report: MutateReport, result: Campaign) -> list[Path]:
-        """Report, pictures and tables; returns their paths."""
-        thumbnails = {}
-        for each in report.kill_matrix.top_cases:
-            picture = self.subject.dataset.load(each.case)
-            picture.thumbnail((96, 96))
-            buffer = io.BytesIO()
-            picture.save(buffer, "PNG")
-            thumbnails[each.case] = buffer.getvalue()
-        drawn = {
-            "score_by_operator": figures.score_by_operator(report),
-            "heat_map": figures.heat_map(report),
-            "effect_over_rate": figures.effect_over_rate(report),
+    def _write(self, job: Job, report: Report, result: Campaign) -> list[Path]:
+        """Report, charts and tables; returns their paths."""
+        found = report.result
+        drawn: dict[str, Spec | Sequence[Spec] | None] = {
+            "score_by_operator": charts.score_bars(report),
+            "heat_map": charts.heat_maps(report),
+            "effect_over_rate": charts.curves(found.mutants, 2 * charts.MOST_CURVES),
         }
-        keys = [mutant.key for mutant in report.mutants]
+        keys = [mutant.key for mutant in found.mutants]
         kills = result.judgement.kill_matrix.unpack()
         return [
-            schema.write_json(report, job.output / "report.json"),
-            html.write_page(mutate_page.mutate_page(report, thumbnails), job.output / "report.html"),
-            *(
-                figures.save_png(figure, job.output / f"{name}.png")
-                for name, figure in drawn.items()
-                if figure is not None
-            ),
-            tables.write_kill_matrix(keys, kills, job.output / "kill_matrix.parquet"),
-            tables.write_mutants(report, job.output / "mutants.csv"),
-            tables.write_predictions(self._predicted(result), job.output / "predictions.csv"),
+            report.write(job.output / "report.json"),
+            render.write_page(page(report, self._thumbnails(report)), report, job.output / "report.html"),
+            *(png.write_png(spec, job.output / f"{name}.png") for name, spec in drawn.items() if spec),
+            sinks.write_kill_matrix(keys, kills, job.output / "kill_matrix.parquet"),
+            sinks.write_csv(mutant_rows(found), job.output / "mutants.csv"),
+            sinks.write_predictions(self._predicted(result), job.output / "predictions.csv"),
         ]
+
+    def _thumbnails(self, report: Report) -> dict[int, str]:
+        """Small images of the test cases that kill most, as data URIs."""
+        found = {}
+        for each in report.result.kill_matrix.top_cases:
+            image = self.subject.dataset.load(each.case)
+            image.thumbnail((96, 96))
+            found[each.case] = render.image_uri(image)
+        return found
 
     def _predicted(self, result: Campaign) -> Iterator[tuple[int, str, str, str, float]]:
         """What the original says of each test case."""
@@ -277,29 +288,16 @@ def _child(each: Measured) -> Child:
     return Child(mutant.key, params, metrics, {"operator": mutant.operator.name, "layer": mutant.target})
 
 
-def _record(run: Run, report: MutateReport, written: Sequence[Path]) -> None:
+def _record(run: Run, report: Report, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in its children, as files."""
-    summary = schema.plain(report.summary)
-    interval = summary.pop("mutation_score_ci") or [None, None]
-    summary.pop("mutation_score_ci_mutants")
-    run.log_metrics(
-        {
-            **summary,
-            "mutation_score_low": interval[0],
-            "mutation_score_high": interval[1],
-            "mutation_score_thresholds": report.summary_thresholds.mutation_score,
-            "accuracy": report.original.accuracy,
-            "ece": report.original.ece,
-            "autopsy_score": report.original.autopsy_score,
-        }
-    )
-    run.log_metrics({f"operator/{each.operator}": each.mutation_score for each in report.by_operator})
-    run.log_series(curves.over_rate(report.mutants))
+    result = report.result
+    run.log_measures(each for each in result.measures() if not each.key.startswith(("recall/", "precision/")))
+    run.log_series(over_rate(result.mutants))
     for name in ("effect", "p_adjusted", "kills"):
-        values = [(step, getattr(mutant, name)) for step, mutant in enumerate(report.mutants)]
+        values = [(step, getattr(mutant, name)) for step, mutant in enumerate(result.mutants)]
         run.log_series({f"mutant/{name}": values})
     changes = {}
-    for mutant in report.mutants:
+    for mutant in result.mutants:
         metrics = {
             name: getattr(mutant, name) for name in ("effect", "cohens_h", "p_value", "p_adjusted", "kills")
         }
@@ -311,6 +309,6 @@ def _record(run: Run, report: MutateReport, written: Sequence[Path]) -> None:
         changes[mutant.key] = (metrics, tags | ({"reason": mutant.reason} if mutant.reason else {}))
     run.update_children(changes)
     shown = ("key", "operator", "target", "verdict", "effect", "p_adjusted", "kills")
-    run.table({name: [getattr(mutant, name) for mutant in report.mutants] for name in shown}, "mutants.json")
+    run.table({name: [getattr(mutant, name) for mutant in result.mutants] for name in shown}, "mutants.json")
     for path in written:
         run.artifact(path)

@@ -39,7 +39,7 @@ from app.reporting.autopsy.report import (
     Summary,
     Temperature,
 )
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 ALIKE = 20
 """Pairs of classes listed as most alike."""

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.report.words import percent, short
 from app.reporting.autopsy.report import (
     AutopsyReport,
     Bin,
 )
-from app.reporting.text import percent, short
 
 SIDE, MARGIN = 320.0, 46.0
 """Side of the reliability diagram's square, and the room left of and below it for its axes."""

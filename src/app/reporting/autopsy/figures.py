@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from app.report.words import count, percent, plural, short
 from app.reporting.autopsy import drawing
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.figures import BAD, GOOD, INK, LINES, RULE, SCALE, SOFT
-from app.reporting.text import count, percent, plural, short
 
 NUMBERED = 25
 """Up to so many classes the cells of the confusion matrix hold numbers."""

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.autopsy import drawing, words
 from app.reporting.autopsy.parts import Suspect
 from app.reporting.autopsy.report import AutopsyReport, Finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 
 @dataclass(frozen=True)

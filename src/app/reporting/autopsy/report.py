@@ -26,7 +26,7 @@ from app.reporting.autopsy.parts import (
     SliceScore,
     Training,
 )
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 ARTIFACT = "assay.autopsy"
 VERSION = 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.report.words import UNDEFINED, number, percent, percent_interval, plural, points, short
 from app.reporting.autopsy.report import (
     AutopsyReport,
     Finding,
 )
-from app.reporting.text import UNDEFINED, number, percent, percent_interval, plural, points, short
 
 
 @dataclass(frozen=True)

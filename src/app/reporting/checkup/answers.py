@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.reporting import text
+from app.report import words as text
+from app.report.blocks import Headline
+from app.report.pages.mutate import Report as MutateReport
+from app.report.pages.mutate import words as mutate_words
+from app.report.words import count, defined, number, percent, percent_interval, plural
 from app.reporting.autopsy import words as autopsy_words
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.checkup.parts import Reports, estimated, operation, share_of_copies
@@ -12,8 +16,6 @@ from app.reporting.checkup.report import Grade, Number, Part, Question
 from app.reporting.contamination import words as contamination_words
 from app.reporting.estimate import words as estimate_words
 from app.reporting.estimate.report import EstimateReport
-from app.reporting.mutate import MutateReport
-from app.reporting.text import count, defined, number, percent, percent_interval, plural
 
 NOTICE, WRONG, OPERATION, BETTER = (
     "Would my tests notice if the model broke?",
@@ -67,7 +69,7 @@ def _unanswered(question: str, name: str, parts: Mapping[str, Part]) -> Question
 
 
 def _noticed(report: MutateReport) -> Question:
-    head, score = text.headline(report), report.summary.mutation_score
+    head, score = Headline(*mutate_words.headline(report)), report.result.summary.mutation_score
     grade: Grade = "unknown"
     label = "not known"
     if score is not None and defined(score):

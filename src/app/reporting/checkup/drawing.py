@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.report.words import defined, number, percent, percent_interval
 from app.reporting.checkup.previous import TITLES
 from app.reporting.checkup.report import CheckupReport, Number
 from app.reporting.plot import Tick, steps
-from app.reporting.text import defined, number, percent, percent_interval
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 460, 12.0, 448.0, 6.0, 46.0
 """The canvas: its width, where the axis begins and ends, the first row, and the height of a row."""

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.checkup import drawing, words
 from app.reporting.checkup.previous import day, moved_by
 from app.reporting.checkup.report import Change, CheckupReport, Question
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 BARS = 6
 """Operators that the picture of the mutation score names, the least noticed first."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.report import words as text
 from app.report.lineage import Run
-from app.reporting import text
+from app.report.pages.mutate import Report as MutateReport
+from app.report.pages.mutate import words as mutate_words
 from app.reporting.autopsy import words as autopsy_words
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.checkup.report import Number, Part
@@ -14,7 +16,6 @@ from app.reporting.contamination import words as contamination_words
 from app.reporting.contamination.report import ContaminationReport
 from app.reporting.estimate import words as estimate_words
 from app.reporting.estimate.report import EstimateReport, EstimateRow, PopulationBlock
-from app.reporting.mutate import MutateReport
 
 RISKS = ("NONE", "INFO", "LOW", "REVIEW", "HIGH", "CRITICAL")
 """Risks of contamination, the worst last."""
@@ -46,7 +47,7 @@ def finished(reports: Reports) -> dict[str, Part]:
         said = autopsy_words.headline(reports.autopsy).sentence
         made["autopsy"] = _part("autopsy", said, autopsy_numbers(reports.autopsy))
     if reports.mutate is not None:
-        said = text.headline(reports.mutate).sentence
+        said = mutate_words.headline(reports.mutate)[0]
         made["mutate"] = _part("mutate", said, mutate_numbers(reports.mutate))
     if reports.estimate is not None:
         said = estimate_words.headline(reports.estimate).sentence
@@ -75,10 +76,12 @@ def autopsy_numbers(report: AutopsyReport) -> dict[str, Number]:
 
 def mutate_numbers(report: MutateReport) -> dict[str, Number]:
     """The headline numbers of a mutation test."""
-    summary = report.summary
+    summary = report.result.summary
     return {
         "mutation_score": Number(summary.mutation_score, summary.mutation_score_ci, summary.judged),
-        "accuracy": Number(report.original.accuracy, report.original.accuracy_ci, report.subject.n),
+        "accuracy": Number(
+            report.result.original.accuracy, report.result.original.accuracy_ci, report.subject.n
+        ),
         "mutants": Number(summary.mutants),
         "survived": Number(summary.survived, n=summary.judged),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.diagnosis.health import SOUND
-from app.reporting import text
+from app.report import words as text
 from app.reporting.autopsy import words as autopsy_words
 from app.reporting.checkup.page import Bar, Pictures
 from app.reporting.checkup.parts import Reports
@@ -18,7 +18,7 @@ def pictures(reports: Reports, mistakes: Mapping[str, bytes]) -> Pictures:
         reports: of the parts.
         mistakes: small picture files of failures in operation, by the name in the report.
     """
-    operators = [] if reports.mutate is None else list(reports.mutate.by_operator)
+    operators = [] if reports.mutate is None else list(reports.mutate.result.by_operator)
     sub_scores = {} if reports.autopsy is None else reports.autopsy.sub_scores
     return Pictures(
         operators=tuple(

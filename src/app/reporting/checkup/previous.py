@@ -8,6 +8,7 @@ from datetime import datetime
 from app.comparison import Limits
 from app.comparison.differences import independent
 from app.report.lineage import Subject
+from app.report.words import defined, number, points, short
 from app.reporting.checkup.answers import BETTER
 from app.reporting.checkup.report import (
     Change,
@@ -18,7 +19,6 @@ from app.reporting.checkup.report import (
     Settings,
     Verdict,
 )
-from app.reporting.text import defined, number, points, short
 
 TITLES: Mapping[str, str] = {
     "mutation_score": "Mutation score",

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from app.report.lineage import Run, Subject
 from app.report.schema import Schema, read_report
 from app.report.typed import from_plain
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 ARTIFACT, VERSION = "assay.checkup", 1
 PARTS = ("autopsy", "mutate", "estimate", "contaminate")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from app.report.pages.mutate import Report as MutateReport
+from app.report.words import defined, percent, plural, short
 from app.reporting.autopsy import words as autopsy_words
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.autopsy.words import gravest_first
@@ -11,8 +13,6 @@ from app.reporting.checkup.parts import Reports
 from app.reporting.checkup.report import Mistake, Part, Question, Step, Unnoticed
 from app.reporting.contamination.report import ContaminationReport
 from app.reporting.estimate.report import EstimateReport
-from app.reporting.mutate import MutateReport
-from app.reporting.text import defined, percent, plural, short
 
 FINDINGS, UNNOTICED, MISTAKES = 3, 6, 12
 """How many of each are named; all are in the reports of the parts."""
@@ -62,10 +62,10 @@ def _of_findings(report: AutopsyReport) -> list[Step]:
 
 
 def _of_survivors(report: MutateReport) -> list[Step]:
-    if not report.summary.survived:
+    if not report.result.summary.survived:
         return []
     weak = sorted(
-        (each for each in report.by_operator if each.weak), key=lambda each: each.mutation_score or 0.0
+        (each for each in report.result.by_operator if each.weak), key=lambda each: each.mutation_score or 0.0
     )
     shown = ", ".join(f"{each.operator} ({percent(each.mutation_score)})" for each in weak[:4])
     least = f" Least is noticed of {shown}." if weak else ""
@@ -73,7 +73,9 @@ def _of_survivors(report: MutateReport) -> list[Step]:
         "Add test cases that a slightly broken model gets wrong: hard examples of the autopsy and failures found in "
         f"operation are candidates.{least}"
     )
-    return [Step("mutate", f"{plural(report.summary.survived, 'fault goes', 'faults go')} unnoticed", text)]
+    return [
+        Step("mutate", f"{plural(report.result.summary.survived, 'fault goes', 'faults go')} unnoticed", text)
+    ]
 
 
 def _of_operation(report: EstimateReport) -> list[Step]:
@@ -106,9 +108,9 @@ def unnoticed(report: MutateReport | None) -> tuple[Unnoticed, ...]:
     """The mutants to kill next: those that survived, the nearest to being noticed first."""
     if report is None:
         return ()
-    by_key = {each.key: each for each in report.mutants}
+    by_key = {each.key: each for each in report.result.mutants}
     near = sorted(
-        report.survivors,
+        report.result.survivors,
         key=lambda each: -each.distance if each.distance is not None and defined(each.distance) else 0.0,
     )
     return tuple(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.report.words import defined, number, percent, percent_interval, short
 from app.reporting.checkup.answers import NEEDS_LABELS
 from app.reporting.checkup.report import CheckupReport, Grade, Number, Question
-from app.reporting.text import defined, number, percent, percent_interval, short
 
 LOOKS: Mapping[Grade, str] = {
     "good": "killed",

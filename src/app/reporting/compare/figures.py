@@ -5,11 +5,11 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from app.comparison.results import Delta
+from app.report.words import defined, short
 from app.reporting.compare import words
 from app.reporting.compare.forest import SHOWN, points_of
 from app.reporting.compare.report import CompareReport
 from app.reporting.figures import BAD, GOOD, INK, RULE, SOFT
-from app.reporting.text import defined, short
 
 MOST = 40
 """Differences in the picture."""

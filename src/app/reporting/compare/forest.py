@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.comparison.results import Delta
-from app.reporting.text import defined
+from app.report.words import defined
 
 SHOWN = ("share", "score")
 """Units that go on the axis: a point of a share is a hundredth, one of a score a hundredth of 100."""

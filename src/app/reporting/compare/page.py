@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.comparison.results import CauseChange, Comparison, Delta
-from app.reporting import html, text
+from app.report import words as text
+from app.report.blocks import Headline
+from app.reporting import html
 from app.reporting.autopsy.words import CAUSES
 from app.reporting.compare import words
 from app.reporting.compare.forest import Axis, Mark, axis
@@ -59,7 +61,7 @@ class Piece:
     """Why it could not be compared."""
     verdict: str
     look: str
-    head: text.Headline | None
+    head: Headline | None
     table: Table | None
 
 

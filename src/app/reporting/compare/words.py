@@ -6,19 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from app.comparison.results import Comparability, Decision, Delta, Judgement, Verdict
 from app.measures import PARTS, Unit
+from app.report.blocks import Headline
+from app.report.words import UNDEFINED, count, defined, number, p_value, percent, plural, points, short
 from app.reporting.compare.report import CompareReport
-from app.reporting.text import (
-    UNDEFINED,
-    Headline,
-    count,
-    defined,
-    number,
-    p_value,
-    percent,
-    plural,
-    points,
-    short,
-)
 
 VERDICTS: Mapping[Verdict, str] = {
     "improved": "It got better",

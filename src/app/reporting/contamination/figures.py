@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from app.report.words import short
 from app.reporting.contamination.report import ContaminationReport
-from app.reporting.text import short
 
 INK, SOFT, RULE = "#1b2430", "#556070", "#cfd5dd"
 LINES = ("#2b6cad", "#c2570c", "#187a63", "#8f4f86", "#7a6a12", "#56606d")

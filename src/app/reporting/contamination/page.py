@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.contamination import words
 from app.reporting.contamination.report import Between, ContaminationReport, Group, Member, Pair
 from app.reporting.plot import Tick

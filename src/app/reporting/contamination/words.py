@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from app.report.blocks import Headline
+from app.report.words import count, percent, plural, short
 from app.reporting.contamination.report import ContaminationReport, Risk, Summary
-from app.reporting.text import Headline, count, percent, plural, short
 
 RISKS: Mapping[Risk, str] = {
     "CRITICAL": "pictures of equal content lie in different splits",

@@ -11,7 +11,7 @@ from app.diagnosis.detection import DetectionEvaluation, EvaluationSet
 from app.diagnosis.headline import Measured
 from app.report.lineage import Run, Subject
 from app.reporting.detection_eval import report as r
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Where curves are read."""

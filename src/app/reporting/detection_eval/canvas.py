@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.report.words import count, defined, percent, plural
 from app.reporting.detection_eval.report import Bin, Curve
 from app.reporting.plot import Tick
-from app.reporting.text import count, defined, percent, plural
 
 WIDTH, HEIGHT = 480, 346
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 468.0, 32.0, 300.0

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from app.report.words import defined, percent, plural, short
 from app.reporting.detection_eval.canvas import mean_curve, picked
 from app.reporting.detection_eval.report import DetectionReport
-from app.reporting.text import defined, percent, plural, short
 
 INK, SOFT, RULE, GOOD, BAD = "#1b2430", "#556070", "#cfd5dd", "#2b6cad", "#c2570c"
 STYLES = ("-", "--", ":")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.detection_eval import canvas, words
 from app.reporting.detection_eval.report import DetectionReport, FalseNegative, FalsePositive, Suspect
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.reporting.detection_eval.report import ClassScore, DetectionReport, Summary
-from app.reporting.text import (
+from app.report.blocks import Headline
+from app.report.words import (
     UNDEFINED,
-    Headline,
     count,
     defined,
     number,
@@ -18,6 +17,7 @@ from app.reporting.text import (
     points,
     short,
 )
+from app.reporting.detection_eval.report import ClassScore, DetectionReport, Summary
 
 KINDS = {
     "missed": ("Missed", "a true box that no detection comes near"),

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.report.words import defined, number
 from app.reporting.estimate.report import EstimateReport, EstimateRow, ResultRow, Variable
 from app.reporting.estimate.words import interval_of, mean_ratio
 from app.reporting.plot import DASHES, Tick, steps
-from app.reporting.text import defined, number
 
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 42.0, 466.0, 20.0, 250.0

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from app.report.words import defined, number, short
 from app.reporting.estimate.charts import MOST_LINES, numbered
 from app.reporting.estimate.report import EstimateReport, PopulationBlock, ResultRow
 from app.reporting.estimate.words import mean_ratio
 from app.reporting.figures import GOOD, INK, LINES, RULE, SOFT, STYLES
-from app.reporting.text import defined, number, short
 
 _COLUMNS = 3
 

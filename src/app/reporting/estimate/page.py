@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.estimate import charts, words
 from app.reporting.estimate.report import EstimateReport, ResultRow, SkippedRow, WinLoss
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from app.report.blocks import Headline
+from app.report.words import count, defined, number, percent, percent_interval, plural, short
 from app.reporting.estimate.report import EstimateReport, EstimateRow, Labelling, ResultRow
-from app.reporting.text import Headline, count, defined, number, percent, percent_interval, plural, short
 
 
 def headline(report: EstimateReport) -> Headline:

@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from app.report.words import plural, short
 from app.reporting.history import charts, words
 from app.reporting.history.report import HistoryReport, Series
-from app.reporting.text import plural, short
 
 INK, SOFT, RULE = "#1b2430", "#556070", "#cfd5dd"
 LINE, GOOD, BAD, MID = "#2b6cad", "#2b6cad", "#c2570c", "#b9a14a"

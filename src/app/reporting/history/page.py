@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.history import charts, words
 from app.reporting.history.report import HistoryReport, Series
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from app.comparison.changepoints import FEWEST
-from app.reporting import text
+from app.report import words as text
+from app.report.blocks import Headline
+from app.report.words import short
 from app.reporting.history.report import HistoryReport, Series, Trend
-from app.reporting.text import Headline, short
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TRENDS: Mapping[Trend, str] = {

@@ -12,6 +12,7 @@ from app import measures
 from app.comparison.readings import Readings
 from app.report.lineage import Run, Subject
 from app.report.schema import Schema
+from app.report.words import defined
 from app.reporting.sweep.report import (
     ARTIFACT,
     VERSION,
@@ -22,7 +23,6 @@ from app.reporting.sweep.report import (
     SweepReport,
     Value,
 )
-from app.reporting.text import defined
 
 MOST = 12
 """Numbers that are kept of each job."""

@@ -6,10 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from app.report.words import defined, plural, short
 from app.reporting.figures import GOOD, INK, RULE, SOFT
 from app.reporting.sweep import words
 from app.reporting.sweep.report import JobRow, Spread, SweepReport
-from app.reporting.text import defined, plural, short
 
 PANELS, ROWS = 4, 60
 """Numbers and jobs that are drawn."""

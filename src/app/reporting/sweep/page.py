@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.plot import Tick, steps
 from app.reporting.sweep import words
 from app.reporting.sweep.report import JobRow, Spread, SweepReport

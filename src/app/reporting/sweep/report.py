@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from app.report.lineage import Run, Subject
 from app.report.schema import Schema, read_report
 from app.report.typed import from_plain
-from app.reporting.mutants import Interval
+from app.scoring.mutant_results import Interval
 
 ARTIFACT, VERSION = "assay.sweep", 1
 Status: TypeAlias = Literal["finished", "failed", "interrupted", "refused"]

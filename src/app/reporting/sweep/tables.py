@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from app.report.schema import write_bytes
+from app.report.words import defined
 from app.reporting.sweep.report import SweepReport
-from app.reporting.text import defined
 
 
 def job_columns(report: SweepReport) -> dict[str, list[Any]]:

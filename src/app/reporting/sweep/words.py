@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.reporting import text
+from app.report import words as text
+from app.report.blocks import Headline
+from app.report.words import count, plural, short
 from app.reporting.sweep.report import JobRow, Spread, Status, SweepReport, Value
-from app.reporting.text import Headline, count, plural, short
 
 STATUSES: Mapping[Status, str] = {
     "finished": "killed",

@@ -11,12 +11,12 @@ from typing import Literal, cast
 import numpy as np
 
 from app.report.lineage import Run, Subject
-from app.reporting.mutants import Interval
 from app.reporting.uamt import report as r
 from app.scoring import intervals
 from app.scoring.detection.objects import SETS
 from app.scoring.detection.results import DetectionScores, GroupScores, MutantScores, ScoreSummary
 from app.scoring.detection.significance import KILLS, NoiseFloor
+from app.scoring.mutant_results import Interval
 
 TOP_IMAGES = 20
 """Images listed as those that kill most."""

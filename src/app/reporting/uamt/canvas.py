@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.report.words import number
 from app.reporting.plot import DASHES, Tick, steps
-from app.reporting.text import number
 from app.reporting.uamt.curves import Curve, Panel
 
 WIDTH, HEIGHT = 480, 250

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.reporting.mutants import Interval
-from app.reporting.text import defined
+from app.report.words import defined
 from app.reporting.uamt.report import MutantScore
 from app.scoring.intervals import wilson
+from app.scoring.mutant_results import Interval
 
 
 @dataclass(frozen=True)

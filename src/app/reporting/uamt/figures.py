@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from app.report.words import defined, per_cent, plural, short
 from app.reporting.figures import INK, LINES, RULE, SCALE, SOFT, STYLES, WASH
-from app.reporting.text import defined, per_cent, plural, short
 from app.reporting.uamt.curves import Curve, Grid, Panel, grids, panels, tint
 from app.reporting.uamt.report import UamtReport
 

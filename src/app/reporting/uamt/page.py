@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.reporting import html, text
+from app.report import words as text
+from app.reporting import html
 from app.reporting.uamt import words
 from app.reporting.uamt.canvas import HEIGHT, WIDTH, drawings
 from app.reporting.uamt.curves import grids, largest, panels, tint

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.report.schema import write_bytes
-from app.reporting.mutants import Interval
 from app.reporting.uamt.report import MutantScore, UamtReport, UaScores
+from app.scoring.mutant_results import Interval
 
 _KINDS, _SETS, _METRICS = ("miss", "ghost", "mg"), ("match", "miss", "ghost"), ("vr", "ie", "mi", "var", "ps")
 _SHOWN = ("model", "key", "operator", "rate", "block")

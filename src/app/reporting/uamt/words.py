@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from app.reporting.text import (
-    UNDEFINED,
-    Headline,
-    count,
-    defined,
-    number,
-    percent,
-    percent_interval,
-    plural,
-    short,
-)
+from app.report.blocks import Headline
+from app.report.words import UNDEFINED, count, defined, number, percent, percent_interval, plural, short
 from app.reporting.uamt.report import Summary, UamtReport
 
 KINDS = {"miss": "Misses", "ghost": "Ghosts", "mg": "Either"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.report.charts import SERIES, Axis, BarRow, Bars, Heat, HeatCell, Line, Lines, Point, ends, shade
+from app.report.pages.mutate import Report
 from app.report.words import count, defined, parameters, per_cent, percent, plural, short
-from app.reporting.mutants import MutantResult
-from app.reporting.mutate import LayerScore, MutateReport, OperatorScore
+from app.scoring.mutant_results import MutantResult
+from app.scoring.rates import RATE, rate_of
+from app.scoring.results import LayerScore, OperatorScore
 
 INPUT = "(input)"
 """The pseudo-layer of operators on images."""
-RATE = "rate"
-"""The parameter along the curves of stochastic operators."""
 MOST_CURVES = 9
 
 
@@ -22,7 +22,7 @@ def weakest_first(operator: OperatorScore) -> tuple[bool, float]:
     return not defined(score), score if score is not None and defined(score) else 0.0
 
 
-def score_bars(report: MutateReport) -> Bars:
+def score_bars(report: Report) -> Bars:
     """The mutation score of each operator, the weakest on top."""
     return Bars(
         "Mutation score by operator",
@@ -35,27 +35,27 @@ def score_bars(report: MutateReport) -> Bars:
                 o.mutation_score_thresholds,
                 percent(o.mutation_score),
             )
-            for o in sorted(report.by_operator, key=weakest_first)
+            for o in sorted(report.result.by_operator, key=weakest_first)
         ),
         Axis("killed", "share", 0.0, 1.0),
         subtitle=_subtitle(report),
     )
 
 
-def _subtitle(report: MutateReport) -> str:
-    s = report.summary
+def _subtitle(report: Report) -> str:
+    s = report.result.summary
     return f"{short(report.subject.name, 60)}: {count(s.killed)} of {plural(s.judged, 'mutant')} killed"
 
 
-def heat_maps(report: MutateReport) -> tuple[Heat, ...]:
+def heat_maps(report: Report) -> tuple[Heat, ...]:
     """Mutation score by layer and operator: the model's layers, and apart from them the pseudo-layer `(input)`.
 
     They are two because no operator changes both images and layers: as one grid, half of it would be empty.
     """
-    order = [o.operator for o in report.by_operator]
+    order = [o.operator for o in report.result.by_operator]
     parts = (
-        [s for s in report.by_layer if s.layer != INPUT],
-        [s for s in report.by_layer if s.layer == INPUT],
+        [s for s in report.result.by_layer if s.layer != INPUT],
+        [s for s in report.result.by_layer if s.layer == INPUT],
     )
     return tuple(_heat(part, order, _subtitle(report)) for part in parts if part)
 
@@ -110,9 +110,3 @@ def curves(mutants: Iterable[MutantResult], most: int = MOST_CURVES) -> Lines | 
         Axis("rate", ticks=ticks, low=rates[0], high=rates[-1]),
         Axis("accuracy drop, points", "points", low=None if lowest < 0 else 0.0),
     )
-
-
-def rate_of(mutant: MutantResult) -> float | None:
-    """The rate of a stochastic mutant; None if it has none."""
-    value = mutant.params.get(RATE)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

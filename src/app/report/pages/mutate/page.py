@@ -40,6 +40,7 @@ from app.report.blocks import (
     tracks,
 )
 from app.report.charts import ends
+from app.report.pages.mutate import Report
 from app.report.pages.mutate.charts import INPUT, curves, heat_maps, weakest_first
 from app.report.pages.mutate.words import (
     VERDICTS,
@@ -65,30 +66,29 @@ from app.report.words import (
     points_interval,
     short,
 )
-from app.reporting.mutants import SignalCoverage
-from app.reporting.mutate import MutateReport
+from app.scoring.coverage import SignalCoverage
 
 
-def page(report: MutateReport, thumbnails: Mapping[int, str] | None = None) -> Page:
+def page(report: Report, thumbnails: Mapping[int, str] | None = None) -> Page:
     """The page.
 
     Args:
         report: the report.
         thumbnails: by test case, data URIs of small images of those that kill most.
     """
-    chosen, tried = report.settings, report.summary.mutants > 0
+    chosen, tried = report.settings, report.result.summary.mutants > 0
     sections = [
-        _operators(report) if report.by_operator else None,
-        _layers(report) if report.by_layer else None,
+        _operators(report) if report.result.by_operator else None,
+        _layers(report) if report.result.by_layer else None,
         _rates(report),
         _profiles(report) if tried else None,
         _survivors(report) if tried else None,
         _cases(report, thumbnails or {}) if tried else None,
         _kill_matrix(report) if tried else None,
-        _suites(report) if report.suites else None,
+        _suites(report) if report.result.suites else None,
         _original(report),
-        _signals(report) if report.signal_coverage else None,
-        _mutants(report) if report.mutants else None,
+        _signals(report) if report.result.signal_coverage else None,
+        _mutants(report) if report.result.mutants else None,
     ]
     repetitions = plural(chosen.repetitions, "repetition")
     return Page(
@@ -106,9 +106,9 @@ def page(report: MutateReport, thumbnails: Mapping[int, str] | None = None) -> P
     )
 
 
-def _verdict(report: MutateReport) -> list[Block]:
-    s, suite = report.summary, report.kill_matrix.smallest_suite
-    accuracy = report.original.accuracy_ci
+def _verdict(report: Report) -> list[Block]:
+    s, suite = report.result.summary, report.result.kill_matrix.smallest_suite
+    accuracy = report.result.original.accuracy_ci
     strip = [(name, label, getattr(s, name), meaning) for name, (label, meaning, _) in VERDICTS.items()]
     cards = [
         Card("Mutation score", percent(s.mutation_score), score_interval(s) or "not defined"),
@@ -119,12 +119,12 @@ def _verdict(report: MutateReport) -> list[Block]:
         ),
         Card(
             "Original accuracy",
-            percent(report.original.accuracy, 1),
+            percent(report.result.original.accuracy, 1),
             f"95 % interval {percent_interval(accuracy, 1)}" if has_ends(accuracy) else "",
         ),
         Card(
             "By fixed thresholds",
-            percent(report.summary_thresholds.mutation_score),
+            percent(report.result.summary_thresholds.mutation_score),
             "mutation score of the profile thresholds",
         ),
         Card(
@@ -137,7 +137,7 @@ def _verdict(report: MutateReport) -> list[Block]:
     return [Headline(*headline(report)), *shown, Cards(cards)]
 
 
-def _operators(report: MutateReport) -> Section:
+def _operators(report: Report) -> Section:
     columns = [
         Column("Operator", lambda o: mono(o.operator, 40), "nowrap", head=True),
         tracks(
@@ -159,14 +159,16 @@ def _operators(report: MutateReport) -> Section:
         "Excluded: equivalent, duplicate and invalid mutants. A bar in orange is a weak area: fewer "
         "than half are killed."
     )
-    table = Table("Mutation score by operator", sorted(report.by_operator, key=weakest_first), columns, "mid")
+    table = Table(
+        "Mutation score by operator", sorted(report.result.by_operator, key=weakest_first), columns, "mid"
+    )
     blocks = [Paragraph(about), table, Paragraph(below, "note")]
     return Section("operators", "Mutation score by operator", blocks, short="Operators")
 
 
-def _layers(report: MutateReport) -> Section:
+def _layers(report: Report) -> Section:
     about: tuple[Text, ...] = ("Mutation score in per cent of each operator in each layer of the model",)
-    if any(cell.layer == INPUT for cell in report.by_layer):
+    if any(cell.layer == INPUT for cell in report.result.by_layer):
         about += ("; operators on images have the pseudo-layer ", mono(INPUT))
     blocks: list[Block] = [
         Paragraph(joined((*about, "."), "")),
@@ -177,8 +179,8 @@ def _layers(report: MutateReport) -> Section:
     return Section("layers", "Mutation score by layer", blocks, short="Layers")
 
 
-def _rates(report: MutateReport) -> Section | None:
-    drawn = curves(report.mutants)
+def _rates(report: Report) -> Section | None:
+    drawn = curves(report.result.mutants)
     if drawn is None:
         return None
     about = (
@@ -193,8 +195,8 @@ def _badge(verdict: str) -> Badge:
     return Badge(label, look)
 
 
-def _profiles(report: MutateReport) -> Section:
-    pairs = Counter((str(x.verdict), str(x.verdict_thresholds)) for x in report.mutants)
+def _profiles(report: Report) -> Section:
+    pairs = Counter((str(x.verdict), str(x.verdict_thresholds)) for x in report.result.mutants)
     found = [name for name in VERDICTS if any(verdict == name for verdict, _ in pairs)]
 
     def counted(other: str) -> Column:
@@ -208,11 +210,11 @@ def _profiles(report: MutateReport) -> Section:
         num("All", lambda name: strong(count(sum(n for (v, _), n in pairs.items() if v == name)))),
     ]
     table = Table("Verdicts by statistics against verdicts by thresholds", found, columns, "snug")
-    blocks = [Paragraph(agreement(report.mutants), ""), table]
+    blocks = [Paragraph(agreement(report.result.mutants), ""), table]
     return Section("profiles", "Verdicts by statistics and by fixed thresholds", blocks, short="Thresholds")
 
 
-def _survivors(report: MutateReport) -> Section:
+def _survivors(report: Report) -> Section:
     columns = [
         Column("Mutant", lambda x: mono(x.key), "key"),
         Column("Distance", lambda x: (Meter(min(x.distance or 0.0, 1.0)), number(x.distance, 2)), "nowrap"),
@@ -227,13 +229,13 @@ def _survivors(report: MutateReport) -> Section:
         "thresholds kill the mutant."
     )
     blocks: list[Block] = [Paragraph("No mutant survived.")]
-    if report.survivors:
-        blocks = [Paragraph(about), Table("Survivors", report.survivors, columns, first=15)]
+    if report.result.survivors:
+        blocks = [Paragraph(about), Table("Survivors", report.result.survivors, columns, first=15)]
     return Section("survivors", "Survivors, the hardest to kill first", blocks, short="Survivors")
 
 
-def _cases(report: MutateReport, thumbnails: Mapping[int, str]) -> Section:
-    km, mutants = report.kill_matrix, report.summary.mutants
+def _cases(report: Report, thumbnails: Mapping[int, str]) -> Section:
+    km, mutants = report.result.kill_matrix, report.result.summary.mutants
     blocks: list[Block] = [Paragraph("No test case kills a mutant.")]
     if km.top_cases:
         columns = [
@@ -266,8 +268,8 @@ def _thumbnail(case: int, thumbnails: Mapping[int, str]) -> Cell:
     return Image(thumbnails[case], f"test case {case}") if case in thumbnails else ""
 
 
-def _kill_matrix(report: MutateReport) -> Section:
-    km = report.kill_matrix
+def _kill_matrix(report: Report) -> Section:
+    km = report.result.kill_matrix
     suite: Text = UNDEFINED
     if km.smallest_suite:
         some = ", ".join(map(str, km.smallest_suite[:60]))
@@ -281,7 +283,7 @@ def _kill_matrix(report: MutateReport) -> Section:
         f"{count(km.distinct_kill_sets)}: that many mutants are told apart by the test cases that kill them."
     )
     trivial = (
-        f"{count(report.summary.trivial)}: killed by almost every test case, or no better than guessing, so "
+        f"{count(report.result.summary.trivial)}: killed by almost every test case, or no better than guessing, so "
         "they say little."
     )
     facts: list[tuple[Text, Text]] = [
@@ -297,7 +299,7 @@ def _kill_matrix(report: MutateReport) -> Section:
     return Section("kill-matrix", "Kill matrix", blocks)
 
 
-def _suites(report: MutateReport) -> Section:
+def _suites(report: Report) -> Section:
     columns = [
         Column("Suite", lambda x: short(x.name, 60), head=True),
         tracks(lambda x: Track(x.mutation_score, ends(x.mutation_score_ci))),
@@ -312,14 +314,16 @@ def _suites(report: MutateReport) -> Section:
         num("95 % interval", lambda d: soft(points_interval(d.ci))),
         num("p", lambda d: p_value(d.p_value)),
     ]
-    blocks: list[Block] = [Table("Suites", report.suites, columns, "mid")]
-    if report.suite_differences:
-        blocks.append(Table("Differences between suites", report.suite_differences, differences, "snug"))
+    blocks: list[Block] = [Table("Suites", report.result.suites, columns, "mid")]
+    if report.result.suite_differences:
+        blocks.append(
+            Table("Differences between suites", report.result.suite_differences, differences, "snug")
+        )
     return Section("suites", "Suites", blocks)
 
 
-def _original(report: MutateReport) -> Section:
-    o = report.original
+def _original(report: Report) -> Section:
+    o = report.result.original
     known = sum(defined(value) for value in o.sub_scores.values())
     partial = f" of the {known} sub-scores that a mutation run knows; task=autopsy has more"
     causes = [
@@ -361,10 +365,10 @@ def _original(report: MutateReport) -> Section:
     return Section("original", "The original model", blocks, short="Original model")
 
 
-def _signals(report: MutateReport) -> Section:
-    found = {(c.layer, c.kind, c.signal): c for c in report.signal_coverage}
-    signals = list(dict.fromkeys(c.signal for c in report.signal_coverage))
-    places = list(dict.fromkeys((c.layer, c.kind) for c in report.signal_coverage))
+def _signals(report: Report) -> Section:
+    found = {(c.layer, c.kind, c.signal): c for c in report.result.signal_coverage}
+    signals = list(dict.fromkeys(c.signal for c in report.result.signal_coverage))
+    places = list(dict.fromkeys((c.layer, c.kind) for c in report.result.signal_coverage))
 
     def column(signal: str) -> Column:
         return num(name_words(signal), lambda place: _coverage(found.get((*place, signal))))
@@ -390,7 +394,7 @@ def _coverage(c: SignalCoverage | None) -> Cell:
     return (f"{count(c.fired)} of {count(c.fired + c.below)}", *alone, *unmeasured)
 
 
-def _mutants(report: MutateReport) -> Section:
+def _mutants(report: Report) -> Section:
     columns = [
         Column("Mutant", lambda x: mono(x.key), "key"),
         Column("Verdict", lambda x: _badge(x.verdict)),
@@ -410,12 +414,12 @@ def _mutants(report: MutateReport) -> Section:
         ),
         Column("Note", lambda x: soft(short(note(x), 160)), "words"),
     ]
-    table = Table("All mutants", report.mutants, columns, "dense", most=500)
-    return Section("mutants", "All mutants", [table], folded=count(len(report.mutants)))
+    table = Table("All mutants", report.result.mutants, columns, "dense", most=500)
+    return Section("mutants", "All mutants", [table], folded=count(len(report.result.mutants)))
 
 
-def _method(report: MutateReport) -> list[Block]:
-    chosen, wilson = report.settings, percent_interval(report.summary.mutation_score_ci_mutants)
+def _method(report: Report) -> list[Block]:
+    chosen, wilson = report.settings, percent_interval(report.result.summary.mutation_score_ci_mutants)
     limits = ", ".join(f"{name_words(name)} {threshold(v, name)}" for name, v in chosen.thresholds.items())
     return [
         Items(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from app.report.blocks import Look
+from app.report.pages.mutate import Report
 from app.report.words import (
     UNDEFINED,
     count,
@@ -19,8 +20,8 @@ from app.report.words import (
     points_interval,
     short,
 )
-from app.reporting.mutants import MutantResult
-from app.reporting.mutate import MutateReport, OperatorScore, Summary
+from app.scoring.mutant_results import MutantResult
+from app.scoring.results import OperatorScore, Summary
 
 VERDICTS: Mapping[str, tuple[str, str, Look]] = {
     "killed": ("killed", "The test suite kills the mutant, and its effect is relevant.", "good"),
@@ -34,9 +35,9 @@ VERDICTS: Mapping[str, tuple[str, str, Look]] = {
 """Verdicts: label, meaning, look."""
 
 
-def headline(report: MutateReport) -> tuple[str, str]:
+def headline(report: Report) -> tuple[str, str]:
     """What the suite kills of the mutants, and what that means; empty campaigns have words too."""
-    summary, n = report.summary, report.subject.n
+    summary, n = report.result.summary, report.subject.n
     cases = plural(n, "test case")
     if summary.mutants == 0:
         return (
@@ -52,7 +53,12 @@ def headline(report: MutateReport) -> tuple[str, str]:
         f"The test suite of {cases} kills {count(summary.killed)} of {plural(summary.judged, 'mutant')} "
         f"(mutation score {percent(summary.mutation_score)}{shown})."
     )
-    parts = [_unkilled(report), *_too_few(report), *_weakest(report.by_operator), *_mostly_excluded(summary)]
+    parts = [
+        _unkilled(report),
+        *_too_few(report),
+        *_weakest(report.result.by_operator),
+        *_mostly_excluded(summary),
+    ]
     return sentence, " ".join(parts)
 
 
@@ -70,14 +76,16 @@ def score_interval(summary: Summary) -> str:
     return "" if shown == UNDEFINED else f"95 % interval {over}{shown}"
 
 
-def closing_lines(report: MutateReport, page_path: str, link: str | None = None) -> list[str]:
+def closing_lines(report: Report, page_path: str, link: str | None = None) -> list[str]:
     """The lines a command ends with: verdict, meaning, where the page lies, where the run can be seen."""
     lines = [*headline(report), f"Report: {page_path}"]
     return [*lines, f"MLflow: {link}"] if link else lines
 
 
-def _none_judged(report: MutateReport) -> str:
-    reasons = Counter(each.reason for each in report.mutants if each.verdict == "invalid" and each.reason)
+def _none_judged(report: Report) -> str:
+    reasons = Counter(
+        each.reason for each in report.result.mutants if each.verdict == "invalid" and each.reason
+    )
     known = f" Most often: {short(reasons.most_common(1)[0][0], 200)}." if reasons else ""
     return f"There is no mutation score.{known}"
 
@@ -91,8 +99,8 @@ def _excluded(summary: Summary) -> str:
     return ", ".join(f"{count(n)} {word}" for word, n in parts.items() if n) or "no outcomes"
 
 
-def _unkilled(report: MutateReport) -> str:
-    summary = report.summary
+def _unkilled(report: Report) -> str:
+    summary = report.result.summary
     if summary.judged == summary.killed:
         return "No mutant that was tried survives."
     clauses = []
@@ -113,11 +121,11 @@ def _unkilled(report: MutateReport) -> str:
     return f"{'; '.join(clauses)}.{rest}"
 
 
-def _too_few(report: MutateReport) -> list[str]:
+def _too_few(report: Report) -> list[str]:
     """Where even a mutant that gets every test case wrong would not be significant."""
-    accuracy, q = report.original.accuracy, report.settings.q
+    accuracy, q = report.result.original.accuracy, report.settings.q
     right = round((accuracy or 0.0) * report.subject.n)
-    if report.summary.killed or 0.5**right <= q:
+    if report.result.summary.killed or 0.5**right <= q:
         return []
     least = math.ceil(-math.log2(q))
     return [f"So few tests cannot tell: it takes at least {least} that the original gets right."]
@@ -169,7 +177,7 @@ def note(mutant: MutantResult) -> str:
 
 def secondary(mutant: MutantResult) -> list[str]:
     """Secondary signals, a line each; nothing for a mutant that is not scored."""
-    signals, lines = mutant.beside, []
+    signals, lines = mutant.secondary, []
     if signals is None:
         return []
     if signals.class_recall is not None:

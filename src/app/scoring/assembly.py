@@ -1,4 +1,4 @@
-"""The mutate report put together from what scoring and diagnosis found."""
+"""The result of a campaign put together from outcomes, verdicts and diagnosis."""
 
 from __future__ import annotations
 
@@ -14,42 +14,40 @@ from app.diagnosis.metrics import confusion
 from app.diagnosis.signals import Signals as Diagnosis
 from app.diagnosis.signals import changes, new_causes, signals
 from app.records import Predictions
-from app.report.lineage import Run, Subject
-from app.reporting.beside import beside
-from app.reporting.mutants import (
-    Beside,
+from app.scoring import intervals
+from app.scoring import judgement as judging
+from app.scoring import thresholds as limits
+from app.scoring.breakdown import breakdown
+from app.scoring.coverage import signal_coverage
+from app.scoring.mutant_results import (
     Difficulty,
     Interval,
     Kind,
     MutantResult,
     NewCauses,
+    SecondarySignals,
     Signal,
-    SignalCoverage,
     Signals,
-    Survivor,
     ThresholdVerdict,
     Verdict,
 )
-from app.reporting.mutate import (
+from app.scoring.results import (
     Cause,
     ClassScore,
     KillMatrix,
     LayerScore,
-    MutateReport,
+    MutationResult,
     OperatorScore,
     Original,
-    Settings,
     Suite,
     SuiteDifference,
     Summary,
     ThresholdSummary,
     TopCase,
 )
-from app.scoring import coverage, intervals, survivors
-from app.scoring import judgement as judging
-from app.scoring import thresholds as limits
-from app.scoring.breakdown import breakdown
+from app.scoring.secondary import secondary_signals
 from app.scoring.suites import SuiteScores
+from app.scoring.survivors import survivors
 from app.scoring.verdict import MutantVerdict
 from app.scoring.verdict import Verdict as Outcome
 
@@ -154,17 +152,20 @@ class Campaign:
     """The named suites, if there are any."""
 
 
-def mutate_report(campaign: Campaign, run: Run, subject: Subject, settings: Settings) -> MutateReport:
-    """The report of a campaign."""
+def mutation_result(campaign: Campaign, classes: Sequence[str], seed: int) -> MutationResult:
+    """The result of a campaign.
+
+    Args:
+        campaign: all that it found.
+        classes: (K,) names of the classes.
+        seed: of the campaign.
+    """
     judgement, measured = campaign.judgement, campaign.measured
-    base = signals(campaign.original, campaign.labels, len(subject.classes))
+    base = signals(campaign.original, campaign.labels, len(classes))
     simple = threshold_verdicts(campaign, base)
     keys = [each.mutant.key for each in measured]
-    return MutateReport(
-        run=run,
-        subject=subject,
-        settings=settings,
-        original=_original(campaign, base, subject),
+    return MutationResult(
+        original=_original(campaign, base, classes),
         summary=_summary(judgement),
         summary_thresholds=ThresholdSummary(
             killed=sum(each.verdict is Outcome.KILLED for each in simple),
@@ -180,23 +181,15 @@ def mutate_report(campaign: Campaign, run: Run, subject: Subject, settings: Sett
                 measured,
                 _naming_twins(judgement.verdicts, keys),
                 simple,
-                _beside(campaign, base, subject, settings),
+                _secondary(campaign, base, classes, seed),
                 strict=True,
             )
         ),
-        survivors=tuple(
-            Survivor(keys[s.mutant], s.reach, cast("Any", s.nearness), s.closest_signal, s.needed)
-            for s in survivors.survivors(judgement, simple)
+        survivors=survivors(judgement, simple, keys),
+        signal_coverage=signal_coverage(
+            [each.mutant.target for each in measured], [each.mutant.kind for each in measured], simple
         ),
-        signal_coverage=tuple(
-            SignalCoverage(
-                c.layer, cast("Kind", c.kind), c.signal, c.fired, c.below, c.unmeasured, c.only_killer
-            )
-            for c in coverage.signal_coverage(
-                [each.mutant.target for each in measured], [each.mutant.kind for each in measured], simple
-            )
-        ),
-        kill_matrix=_kill_matrix(campaign, keys, subject),
+        kill_matrix=_kill_matrix(campaign, keys, classes),
         suites=_suites(campaign.suites),
         suite_differences=_differences(campaign.suites),
     )
@@ -219,23 +212,25 @@ def threshold_verdicts(campaign: Campaign, base: Diagnosis) -> list[limits.Thres
     ]
 
 
-def _beside(campaign: Campaign, base: Diagnosis, subject: Subject, settings: Settings) -> list[Beside | None]:
+def _secondary(
+    campaign: Campaign, base: Diagnosis, classes: Sequence[str], seed: int
+) -> list[SecondarySignals | None]:
     moved = [None if each.signals is None else changes(base, each.signals) for each in campaign.measured]
-    return beside(
+    return secondary_signals(
         campaign.judgement,
         campaign.original,
         [each.outcomes.predictions for each in campaign.measured],
         [(each["ece_rise"], each["autopsy_score_drop"]) if each else (None, None) for each in moved],
         labels=campaign.labels,
-        class_names=subject.classes,
-        seed=settings.seed,
+        class_names=classes,
+        seed=seed,
     )
 
 
-def _original(campaign: Campaign, base: Diagnosis, subject: Subject) -> Original:
+def _original(campaign: Campaign, base: Diagnosis, classes: Sequence[str]) -> Original:
     right = campaign.original.right(campaign.labels)
-    matrix = confusion(campaign.original.top1[0], campaign.labels, len(subject.classes))
-    causes = find_causes(matrix, campaign.original.confidence[0], right[0], class_names=subject.classes)
+    matrix = confusion(campaign.original.top1[0], campaign.labels, len(classes))
+    causes = find_causes(matrix, campaign.original.confidence[0], right[0], class_names=classes)
     return Original(
         accuracy=base.accuracy,
         accuracy_ci=_interval(intervals.wilson(int(right.sum()), right.size, campaign.judgement.rule.level)),
@@ -248,7 +243,7 @@ def _original(campaign: Campaign, base: Diagnosis, subject: Subject) -> Original
         ),
         per_class=tuple(
             ClassScore(name, int(base.support[i]), float(base.recall[i]), float(base.precision[i]))
-            for i, name in enumerate(subject.classes)
+            for i, name in enumerate(classes)
         ),
     )
 
@@ -312,7 +307,11 @@ def _by_layer(campaign: Campaign) -> tuple[LayerScore, ...]:
 
 
 def _mutant(
-    each: Measured, verdict: Any, threshold: limits.ThresholdVerdict, base: Diagnosis, other: Beside | None
+    each: Measured,
+    verdict: Any,
+    threshold: limits.ThresholdVerdict,
+    base: Diagnosis,
+    other: SecondarySignals | None,
 ) -> MutantResult:
     mutant = each.mutant
     return MutantResult(
@@ -338,7 +337,7 @@ def _mutant(
         kills=verdict.kills,
         unchanged=each.outcomes.unchanged,
         reason=verdict.reason,
-        beside=other,
+        secondary=other,
     )
 
 
@@ -359,7 +358,7 @@ def _signals(threshold: limits.ThresholdVerdict, base: Diagnosis, own: Diagnosis
     )
 
 
-def _kill_matrix(campaign: Campaign, keys: Sequence[str], subject: Subject) -> KillMatrix:
+def _kill_matrix(campaign: Campaign, keys: Sequence[str], classes: Sequence[str]) -> KillMatrix:
     facts = campaign.judgement.kill_facts
     return KillMatrix(
         facts.distinct_kill_sets,
@@ -370,7 +369,7 @@ def _kill_matrix(campaign: Campaign, keys: Sequence[str], subject: Subject) -> K
             TopCase(
                 case,
                 campaign.paths[case],
-                subject.classes[campaign.labels[case]],
+                classes[campaign.labels[case]],
                 int(facts.kills[case]),
                 float(facts.kill_value[case]),
             )

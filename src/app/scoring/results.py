@@ -1,4 +1,4 @@
-"""The report of `task=mutate` (artifact `assay.mutate`): what a test suite noticed of a classifier's mutants.
+"""The result of a classifier's mutation testing: what its test suite kills.
 
 Rates, scores and intervals are fractions in [0, 1]; only autopsy scores are 0-100. A number that is not
 defined (nothing was tried, a class without test cases) is None, or NaN, which is written as null too. The
@@ -9,65 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from app.report.lineage import Excluded, Run, Subject
-from app.report.schema import Schema, read_report
-from app.report.typed import from_plain
-from app.reporting.mutants import (
-    Beside,
-    ClassRecall,
-    Difficulty,
-    Interval,
-    Kind,
-    MutantResult,
-    NewCauses,
-    Signal,
-    SignalCoverage,
-    Signals,
-    Survivor,
-    ThresholdVerdict,
-    Verdict,
-)
+from app.measures import Value, value
+from app.scoring.coverage import SignalCoverage
+from app.scoring.mutant_results import Interval, Kind, MutantResult
+from app.scoring.survivors import Survivor
 
-__all__ = [
-    "ARTIFACT",
-    "VERSION",
-    "Beside",
-    "Cause",
-    "ClassRecall",
-    "ClassScore",
-    "Difficulty",
-    "Excluded",
-    "Interval",
-    "KillMatrix",
-    "Kind",
-    "LayerScore",
-    "MutantResult",
-    "MutateReport",
-    "NewCauses",
-    "OperatorScore",
-    "Original",
-    "Run",
-    "Settings",
-    "Signal",
-    "SignalCoverage",
-    "Signals",
-    "Subject",
-    "Suite",
-    "SuiteDifference",
-    "Summary",
-    "Survivor",
-    "ThresholdSummary",
-    "ThresholdVerdict",
-    "TopCase",
-    "Verdict",
-    "load",
-]
-
-ARTIFACT = "assay.mutate"
-VERSION = 1
+PARTIAL_SCORE = "Autopsy score, of the sub-scores that a mutation run knows"
+"""It has neither training data nor images, so that its score is not that of an autopsy."""
 
 
 @dataclass(frozen=True)
@@ -304,17 +254,9 @@ class SuiteDifference:
 
 
 @dataclass(frozen=True)
-class MutateReport:
-    """The whole report."""
+class MutationResult:
+    """What a campaign found."""
 
-    schema: Schema = field(default=Schema(ARTIFACT, VERSION), kw_only=True)
-    """What this is; nobody needs to give it."""
-    run: Run
-    """Where it comes from."""
-    subject: Subject
-    """What was tested."""
-    settings: Settings
-    """What was chosen."""
     original: Original
     """The unchanged model."""
     summary: Summary
@@ -338,11 +280,47 @@ class MutateReport:
     suite_differences: tuple[SuiteDifference, ...] = ()
     """Each pair of them."""
 
-
-def load(path: Path) -> MutateReport:
-    """The report in a file written by `write_json`.
-
-    Raises:
-        UserError: The file is no such report, or lacks what this version needs; the sentence names it.
-    """
-    return from_plain(MutateReport, read_report(path, ARTIFACT, VERSION), str(path))
+    def measures(self) -> list[Value]:
+        """The numbers of the campaign, of its operators, and of the original by class."""
+        summary, original = self.summary, self.original
+        n = sum(each.support for each in original.per_class) or None
+        return [
+            value(
+                "mutation_score",
+                summary.mutation_score,
+                summary.mutation_score_ci,
+                summary.judged,
+                headline=True,
+            ),
+            value("accuracy", original.accuracy, original.accuracy_ci, n, headline=True),
+            value("autopsy_score", original.autopsy_score, n=n, title=PARTIAL_SCORE),
+            value("ece", original.ece, n=n),
+            value("mutation_score_thresholds", self.summary_thresholds.mutation_score),
+            value("minimal_mutation_score", self.kill_matrix.minimal_mutation_score),
+            *(
+                value(name, getattr(summary, name))
+                for name in ("mutants", "killed", "killed_weak", "survived")
+            ),
+            *(value(f"sub_score/{name}", number) for name, number in original.sub_scores.items()),
+            *(
+                value(
+                    f"mutation_score/{each.operator}",
+                    each.mutation_score,
+                    each.mutation_score_ci,
+                    each.mutants,
+                    reason="no mutant could be judged",
+                )
+                for each in self.by_operator
+            ),
+            *(
+                value(
+                    f"{name}/{each.name}",
+                    getattr(each, name),
+                    n=each.support,
+                    reason="not defined for this class",
+                )
+                for name in ("recall", "precision")
+                for each in original.per_class
+            ),
+            value("test_cases", n),
+        ]

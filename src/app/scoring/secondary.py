@@ -1,4 +1,4 @@
-"""What is shown beside a verdict and decides nothing: tests within classes, and two signals with intervals."""
+"""Secondary signals, shown with a verdict without deciding it: tests within classes, and two signals with intervals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from app.diagnosis.resampled_signals import Resamples
 from app.records import Predictions
-from app.reporting.mutants import Beside, ClassRecall, Interval
 from app.scoring.judgement import Judgement
+from app.scoring.mutant_results import ClassRecall, Interval, SecondarySignals
 from app.scoring.paired import class_tests
 from app.scoring.resampling import case_weights, draws_interval
 
@@ -20,7 +20,7 @@ STREAM = 3
 """Of the random numbers of a campaign's seed; verdicts and suites draw from others."""
 
 
-def beside(
+def secondary_signals(
     judgement: Judgement,
     original: Predictions,
     mutants: Sequence[Predictions | None],
@@ -29,7 +29,7 @@ def beside(
     labels: NDArray[np.integer],
     class_names: Sequence[str],
     seed: int,
-) -> list[Beside | None]:
+) -> list[SecondarySignals | None]:
     """The signals beside each verdict; None for a mutant that is not scored.
 
     Args:
@@ -41,7 +41,7 @@ def beside(
         class_names: K names.
         seed: of the campaign.
     """
-    found: list[Beside | None] = [None] * len(mutants)
+    found: list[SecondarySignals | None] = [None] * len(mutants)
     scored = np.flatnonzero(judgement.scored)
     if not scored.size or not labels.size:
         return found
@@ -55,7 +55,7 @@ def beside(
             continue
         draws = resamples.draws(outcomes)
         level = judgement.rule.level
-        found[index] = Beside(
+        found[index] = SecondarySignals(
             class_recall=_smallest(p_values, class_names),
             ece_rise_ci=_interval(rise, draws.ece - base.ece, level),
             autopsy_score_drop_ci=_interval(drop, base.autopsy_score - draws.autopsy_score, level),

@@ -1,4 +1,4 @@
-"""What a report says about single mutants: verdict, signals, difficulty, and what a survivor lacked.
+"""What is found about single mutants: verdict, signals, difficulty, secondary signals.
 
 Rates and effects are fractions; a number that is not defined is None, or NaN, which is written as null too.
 """
@@ -82,7 +82,7 @@ class ClassRecall:
 
 
 @dataclass(frozen=True)
-class Beside:
+class SecondarySignals:
     """Signals shown beside a verdict, as far as chance goes; they decide nothing."""
 
     class_recall: ClassRecall | None
@@ -141,41 +141,5 @@ class MutantResult:
     """Whether the operator left every parameter as it was."""
     reason: str | None = None
     """Why it is invalid, equivalent or a duplicate."""
-    beside: Beside | None = None
+    secondary: SecondarySignals | None = None
     """What is shown beside the verdict; None for a mutant that is not scored, and in older reports."""
-
-
-@dataclass(frozen=True)
-class Survivor:
-    """A mutant that survived, and what was missing."""
-
-    key: str
-    """The mutant."""
-    distance: float | None
-    """Largest ratio of a signal to its threshold, 0 for nothing moved."""
-    nearness: Literal["near miss", "middle", "far"] | None
-    """The distance in words."""
-    closest_signal: str | None
-    """The signal nearest to its threshold."""
-    needed: str
-    """What would have killed it, in words."""
-
-
-@dataclass(frozen=True)
-class SignalCoverage:
-    """How often one signal fired on the mutants of one layer and kind."""
-
-    layer: str
-    """Target, `(input)` for images."""
-    kind: Kind
-    """Kind of the operators."""
-    signal: str
-    """Name of the signal."""
-    fired: int
-    """Mutants on which it fired."""
-    below: int
-    """Mutants on which it stayed below its threshold."""
-    unmeasured: int
-    """Mutants on which it could not be measured."""
-    only_killer: int
-    """Mutants on which it alone fired."""
