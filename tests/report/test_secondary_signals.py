@@ -12,19 +12,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from app.reporting.assemble import Campaign, Measured, mutate_report
+from app.reporting.mutate_page import beside, mutate_page
+from app.reporting.tables import write_mutants
 from scipy import stats
 
 from app.diagnosis.signals import signals
 from app.records import Predictions
+from app.report.pages.mutate import Report
 from app.report.schema import dumps, write_json
-from app.reporting import mutate as m
 from app.reporting import text
-from app.reporting.assemble import Campaign, Measured, mutate_report
-from app.reporting.mutate_page import beside, mutate_page
-from app.reporting.tables import write_mutants
 from app.scoring import Rule, Thresholds, judge
+from tests.report.campaigns import changed, m
 
-Builder = Callable[..., m.MutateReport]
+Builder = Callable[..., Report]
 CASES, NAMES = 200, ("ant", "bee", "cat")
 LABELS = np.arange(CASES) % 3
 
@@ -46,7 +47,7 @@ def seen(top1: Any, confidence: float = 0.8) -> Predictions:
     )
 
 
-def report_of(shape: m.MutateReport, mutants: list[Predictions | None], seed: int = 7) -> m.MutateReport:
+def report_of(shape: Report, mutants: list[Predictions | None], seed: int = 7) -> Report:
     """The report on mutants of a model that is always right with confidence 0.8."""
     original = replace(seen(LABELS), shift=np.zeros((1, CASES), np.float32))
     judgement = judge(
@@ -76,7 +77,7 @@ def report_of(shape: m.MutateReport, mutants: list[Predictions | None], seed: in
 
 
 @pytest.fixture
-def found(make_report: Builder) -> m.MutateReport:
+def found(make_report: Builder) -> Report:
     lost = np.where((LABELS == 1) & (np.arange(CASES) < 30), 2, LABELS)
     noisy = np.stack([lost, LABELS, LABELS])
     return report_of(
@@ -84,7 +85,7 @@ def found(make_report: Builder) -> m.MutateReport:
     )
 
 
-def test_the_class_that_lost_is_named_with_its_holm_adjusted_p(found: m.MutateReport) -> None:
+def test_the_class_that_lost_is_named_with_its_holm_adjusted_p(found: Report) -> None:
     assert found.mutants[0].beside is not None
     recall = found.mutants[0].beside.class_recall
     assert recall is not None
@@ -95,7 +96,7 @@ def test_the_class_that_lost_is_named_with_its_holm_adjusted_p(found: m.MutateRe
     assert found.mutants[1].beside.class_recall == m.ClassRecall(1.0, None)
 
 
-def test_intervals_hold_the_signal_and_widen_only_where_cases_differ(found: m.MutateReport) -> None:
+def test_intervals_hold_the_signal_and_widen_only_where_cases_differ(found: Report) -> None:
     first, surer = found.mutants[0], found.mutants[1]
     assert first.beside is not None
     assert surer.beside is not None
@@ -113,7 +114,7 @@ def test_intervals_hold_the_signal_and_widen_only_where_cases_differ(found: m.Mu
     assert first.beside.ece_rise_ci == pytest.approx((-0.08, -0.02), abs=0.012)
 
 
-def test_stochastic_mutants_have_no_class_test_and_others_are_left_alone(found: m.MutateReport) -> None:
+def test_stochastic_mutants_have_no_class_test_and_others_are_left_alone(found: Report) -> None:
     stochastic, invalid, twin = found.mutants[2:]
     assert stochastic.beside is not None
     assert stochastic.beside.class_recall is None
@@ -132,7 +133,7 @@ def test_equal_seeds_give_equal_numbers(make_report: Builder) -> None:
     assert [x.beside for x in one.mutants] != [x.beside for x in other.mutants]
 
 
-def test_json_csv_and_page_show_them(found: m.MutateReport, tmp_path: Path) -> None:
+def test_json_csv_and_page_show_them(found: Report, tmp_path: Path) -> None:
     path = write_json(found, tmp_path / "report.json")
     assert dumps(m.load(path)) == dumps(found)
     with write_mutants(found, tmp_path / "mutants.csv").open(encoding="utf-8") as file:
@@ -155,13 +156,13 @@ def test_json_csv_and_page_show_them(found: m.MutateReport, tmp_path: Path) -> N
     assert beside(replace(made, beside=None)) == []
 
 
-def test_reports_from_before_have_nothing_beside(found: m.MutateReport, tmp_path: Path) -> None:
+def test_reports_from_before_have_nothing_beside(found: Report, tmp_path: Path) -> None:
     body = json.loads(dumps(found))
     for mutant in body["mutants"]:
         del mutant["beside"]
     old = m.load(write_json(body, tmp_path / "report.json"))
     assert all(mutant.beside is None for mutant in old.mutants)
-    assert dumps(old) == dumps(replace(found, mutants=tuple(replace(x, beside=None) for x in found.mutants)))
+    assert dumps(old) == dumps(changed(found, mutants=tuple(replace(x, beside=None) for x in found.mutants)))
     assert "Beside the verdict" in mutate_page(old)
 
 
@@ -179,7 +180,7 @@ def test_nothing_killed_is_not_said_with_certainty(make_report: Builder) -> None
 
 
 def test_an_interval_with_width_is_the_one_over_test_cases(make_report: Builder) -> None:
-    summary = make_report(per_operator=1).summary
+    summary = make_report(per_operator=1).result.summary
     usual = replace(summary, mutation_score_ci=(0.5, 0.75), mutation_score_ci_mutants=(0.25, 0.9))
     assert text.score_interval(usual) == "95 % interval 50–75 %"
     assert text.score_interval(replace(usual, mutation_score_ci=None)) == text.UNDEFINED

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from app.reporting import mutate as m
 from app.reporting.curves import Curve, Point, curves, over_rate
 
-Builder = Callable[..., m.MutateReport]
+from app.report.pages.mutate import Report
+from tests.report.campaigns import m
+
+Builder = Callable[..., Report]
 
 
 def stochastic(make_report: Builder, **changes: Any) -> m.MutantResult:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from app.report.pages.mutate import Report
 from app.reporting import figures
-from app.reporting import mutate as m
 
-Builder = Callable[..., m.MutateReport]
+Builder = Callable[..., Report]
 
 
 def labels(axes: object) -> list[str]:
