@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from app import stats
 from app.diagnosis.causes import find_causes
 from app.diagnosis.metrics import confusion
 from app.diagnosis.signals import Signals as Diagnosis
@@ -45,13 +46,14 @@ from app.reporting.mutate import (
     ThresholdSummary,
     TopCase,
 )
-from app.scoring import coverage, intervals, survivors
+from app.scoring import coverage, survivors
 from app.scoring import judgement as judging
 from app.scoring import thresholds as limits
 from app.scoring.breakdown import breakdown
 from app.scoring.suites import SuiteScores
 from app.scoring.verdict import MutantVerdict
 from app.scoring.verdict import Verdict as Outcome
+from app.stats.proportions import wilson
 
 TOP_CASES = 20
 """Test cases listed as those that kill most."""
@@ -238,7 +240,7 @@ def _original(campaign: Campaign, base: Diagnosis, subject: Subject) -> Original
     causes = find_causes(matrix, campaign.original.confidence[0], right[0], class_names=subject.classes)
     return Original(
         accuracy=base.accuracy,
-        accuracy_ci=_interval(intervals.wilson(int(right.sum()), right.size, campaign.judgement.rule.level)),
+        accuracy_ci=_interval(wilson(int(right.sum()), right.size, campaign.judgement.rule.level)),
         ece=base.ece,
         autopsy_score=base.autopsy_score,
         sub_scores=dict(base.sub_scores),
@@ -253,8 +255,8 @@ def _original(campaign: Campaign, base: Diagnosis, subject: Subject) -> Original
     )
 
 
-def _interval(interval: intervals.Interval) -> Interval:
-    return (interval.low, interval.high) if np.isfinite([interval.low, interval.high]).all() else None
+def _interval(interval: stats.Interval) -> Interval:
+    return (interval.low, interval.high) if interval.known else None
 
 
 def _summary(judgement: judging.Judgement) -> Summary:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from app.comparison.changepoints import FEWEST
 from app.reporting import text
 from app.reporting.history.report import HistoryReport, Series, Trend
 from app.reporting.text import Headline, short
+from app.stats.change_points import FEWEST
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TRENDS: Mapping[Trend, str] = {

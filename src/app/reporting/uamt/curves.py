@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reporting.mutants import Interval
 from app.reporting.text import defined
 from app.reporting.uamt.report import MutantScore
-from app.scoring.intervals import wilson
+from app.stats.proportions import wilson
 
 
 @dataclass(frozen=True)
