@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.estimation.intervals import DesignInterval, ExactInterval
+from app.stats import Interval
 from app.stats.proportions import clopper_pearson, finite_population, wilson
 
 
@@ -47,3 +48,9 @@ def test_exact_intervals_are_those_of_the_draws():
     assert ExactInterval(3, 5, None).at(0.9) == clopper_pearson(3, 5, 0.9)
     assert ExactInterval(3, 5, 10).at(0.9) == finite_population(3, 5, 10, 0.9)
     assert DesignInterval(0.5, 0.01, 5).at(0.9).level == 0.9
+
+
+@pytest.mark.parametrize(("value", "variance"), [(float("nan"), 0.01), (0.9, float("inf"))])
+def test_an_estimate_that_says_nothing_leaves_what_is_known(value, variance):
+    assert DesignInterval(value, variance, 50, 0.2, 0.97).at(0.9) == Interval(0.2, 0.97, 0.9)
+    assert DesignInterval(value, variance, 50).at(0.9) == Interval(0.0, 1.0, 0.9)

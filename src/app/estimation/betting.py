@@ -64,7 +64,7 @@ def drawn_bets(
     correct_before: float = 0.0,
     prior: float = 0.5,
 ) -> Bets:
-    """The record of one wave of sequential draws.
+    """The bets of one wave of sequential draws.
 
     Args:
         draws: n draws out of M cases.

@@ -78,6 +78,10 @@ class DesignInterval:
         inside = min(max(self.value, floor), ceiling)
         spread = max(inside * (1 - inside), 0.0)
         size = spread / self.variance if self.variance > 0 and spread > 0 else float(self.n)
+        if (
+            math.isnan(inside) or size == 0
+        ):  # no estimate, or one that says nothing: only what is known remains
+            return Interval(floor, ceiling, level)
         interval = wilson(inside * size, size, level, self.freedom)
         low = min(max(interval.low, floor), ceiling) if self.floor != 0 else 0.0
         high = max(min(interval.high, ceiling), low) if self.ceiling != 1 else 1.0
