@@ -25,13 +25,20 @@ GROUND = {
     "workplaces",
     "measures",
 }
-NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
+NUMERIC = {"stats", "scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting", "report"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
 HISTORY = {"tracking", "pages"}
 HYDRA = {"hydra", "omegaconf"}
-ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
-"""Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""
+ASKED = {
+    "scoring": {"stats"},
+    "estimation": {"stats"},
+    "diagnosis": {"stats"},
+    "integrity": {"images"},
+    "comparison": {"stats", "scoring", "diagnosis"},
+}
+"""Rooms and ground files that a numeric room asks beside its own: `stats` lies below all others and asks none; a
+comparison repeats tests and scores of others."""
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
 
@@ -123,6 +130,16 @@ def test_numeric_rooms_know_only_the_ground_and_numbers(room):
             allowed = not third_party(each) or each.library in libraries or lazily
         if not allowed:
             wrong.append(each)
+    assert not wrong, said(wrong)
+
+
+def test_statistics_rest_on_numpy_and_scipy_alone():
+    wrong = [
+        each
+        for each in imports()
+        if place_of(each) == "stats"
+        and (each.room not in {None, "stats"} or (third_party(each) and each.library not in EVERYWHERE))
+    ]
     assert not wrong, said(wrong)
 
 

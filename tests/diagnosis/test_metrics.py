@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from app.diagnosis import metrics
 
@@ -57,15 +56,3 @@ def test_a_class_that_does_not_exist_is_refused(top1, labels):
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="labels"):
         metrics.confusion([0, 1], [0], classes=2)
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (3, 10), (171, 213), (1, 1)])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_wilson_equals_scipy(hits, trials, level):
-    expected = stats.binomtest(hits, trials).proportion_ci(level, method="wilson")
-    found = metrics.wilson(hits, trials, level)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_wilson_of_nothing_is_unknown():
-    assert np.isnan(metrics.wilson(0, 0).low)

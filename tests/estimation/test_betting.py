@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from app.estimation import LURE, SRSWOR, Adaptive, ArrayOracle, DeepEST, Population
-from app.estimation.betting import certain_bets, drawn_bets
+from app.estimation.betting import SequenceInterval, certain_bets, drawn_bets
 from app.estimation.draws import SequentialDraws, mixture_draws
 from app.estimation.simple import simple_bets
+from app.estimation.stopping import stops
 
 
 def population_of(size: int, seed: int) -> tuple[Population, np.ndarray]:
@@ -78,12 +79,6 @@ def test_estimates_stay_within_their_ranges_in_long_runs():
         assert (bets.estimates <= bets.highs + 1e-9).all()
 
 
-def test_a_complete_census_leaves_the_truth_alone():
-    outcomes = np.array([1.0, 0.0, 0.0, 1.0, 0.0])
-    last = simple_bets(outcomes, 5).sequence(0.95)[-1]
-    assert (last.low, last.high) == pytest.approx((0.6, 0.6))
-
-
 def test_simple_bets_agree_with_the_general_ones():
     rng = np.random.default_rng(0)
     outcomes = (rng.random(50) < 0.2).astype(float)
@@ -98,8 +93,9 @@ def test_simple_bets_agree_with_the_general_ones():
 def test_certain_cases_are_no_bets_but_count_as_known():
     bets = certain_bets(np.array([1.0, 1.0, 0.0]), 10, 1.0, 0.0, 0.2)
     assert not bets.is_bet.any()
-    last = bets.sequence(0.95)[-1]
-    assert (last.low, last.high) == pytest.approx((0.1, 0.7))
+    last = bets.confidence_sequence(0.95)[-1]
+    assert (last.low, last.high) == pytest.approx((0.3, 0.9))
+    assert SequenceInterval(bets).at(0.95) == last.complement
     both = bets.then(simple_bets(np.array([0.0]), 10))
     assert both.is_bet.tolist() == [False, False, False, True]
 
@@ -115,6 +111,12 @@ def test_a_target_width_stops_early_and_says_so():
         assert estimate.interval(0.95) == estimate.sequence(0.95)[-1]
 
 
-def test_a_level_is_a_probability():
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        simple_bets(np.zeros(3), 5).sequence(1.0)
+def test_a_complete_census_leaves_the_truth_alone():
+    outcomes = np.array([1.0, 0.0, 0.0, 1.0, 0.0])
+    last = SequenceInterval(simple_bets(outcomes, 5)).at(0.95)
+    assert (last.low, last.high) == pytest.approx((0.6, 0.6))
+
+
+def test_no_width_is_narrow_enough_before_the_first_draw():
+    assert not stops(0.99, simple_bets(np.zeros(0), 5))
+    assert stops(0.99, simple_bets(np.zeros(4), 5))

@@ -1,54 +1,18 @@
-"""Fixed-sample intervals against SciPy, brute force, and their promise."""
+"""Design intervals: Wilson's for a simple random sample, and never past what is known."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy.stats import binomtest, hypergeom
 
-from app.estimation.intervals import (
-    DesignInterval,
-    ExactInterval,
-    Interval,
-    clopper_pearson,
-    hypergeometric,
-    wilson,
-)
-
-
-@pytest.mark.parametrize(("k", "n"), [(0, 10), (3, 10), (10, 10), (190, 200), (1, 1)])
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-def test_wilson_and_exact_intervals_equal_scipy(k, n, level):
-    for ours, method in ((wilson(k / n, n, level), "wilson"), (clopper_pearson(k, n, level), "exact")):
-        theirs = binomtest(k, n).proportion_ci(level, method=method)
-        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
-
-
-@pytest.mark.parametrize(("k", "n", "size"), [(0, 5, 30), (5, 5, 30), (3, 8, 30), (1, 1, 2), (28, 29, 30)])
-def test_hypergeometric_interval_equals_brute_force(k, n, size):
-    kept = [
-        marked
-        for marked in range(k, size - (n - k) + 1)
-        if hypergeom.sf(k - 1, size, marked, n) > 0.025 and hypergeom.cdf(k, size, marked, n) > 0.025
-    ]
-    interval = hypergeometric(k, n, size)
-    assert (interval.low, interval.high) == pytest.approx((kept[0] / size, kept[-1] / size))
-
-
-def test_hypergeometric_interval_covers_for_every_population():
-    size, n = 40, 12
-    intervals = [hypergeometric(k, n, size) for k in range(n + 1)]
-    for marked in range(size + 1):
-        held = sum(
-            hypergeom.pmf(k, size, marked, n) for k, i in enumerate(intervals) if i.covers(marked / size)
-        )
-        assert held >= 0.95 - 1e-9
+from app.estimation.intervals import DesignInterval, ExactInterval
+from app.stats import Interval
+from app.stats.proportions import clopper_pearson, finite_population, wilson
 
 
 def test_design_interval_equals_wilson_for_a_simple_random_sample():
     n, value = 150, 0.9
     interval = DesignInterval(value, value * (1 - value) / n, n, 0.01, 0.99).at(0.95)
-    expected = wilson(value, n)
+    expected = wilson(value * n, n)
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
 
 
@@ -62,9 +26,9 @@ def test_design_interval_stays_inside_what_is_known(value, variance):
 def test_without_any_variance_the_number_of_draws_counts():
     # Student's 97.5 % point for 4 degrees of freedom is 2.776; the normal one for level Φ(2.776) gives the same.
     wider = DesignInterval(0.9, 0.001, 50, 0.01, 0.99, freedom=4.0).at(0.95)
-    same = wilson(0.9, 0.9 * 0.1 / 0.001, 2 * 0.99724850 - 1)
+    same = wilson(0.9 * 90, 90, 2 * 0.99724850 - 1)
     assert (wider.low, wider.high) == pytest.approx((same.low, same.high), abs=1e-4)
-    assert DesignInterval(1.0, 0.0, 50, 0.01, 1.0).at(0.95).low == pytest.approx(wilson(1.0, 50).low)
+    assert DesignInterval(1.0, 0.0, 50, 0.01, 1.0).at(0.95).low == wilson(50, 50).low
 
 
 def test_a_sample_of_one_kind_cannot_exclude_that_there_is_no_other():
@@ -77,12 +41,16 @@ def test_a_level_is_a_probability(level):
     with pytest.raises(ValueError, match="between 0 and 1"):
         ExactInterval(3, 5, 10).at(level)
     with pytest.raises(ValueError, match="between 0 and 1"):
-        wilson(0.5, 5, level)
+        DesignInterval(0.5, 0.01, 5).at(level)
 
 
-def test_interval_knows_width_and_ends():
-    interval = Interval(0.25, 0.75)
-    assert interval.width == 0.5
-    assert interval.covers(0.25)
-    assert interval.covers(0.75)
-    assert not interval.covers(np.nextafter(0.75, 1))
+def test_exact_intervals_are_those_of_the_draws():
+    assert ExactInterval(3, 5, None).at(0.9) == clopper_pearson(3, 5, 0.9)
+    assert ExactInterval(3, 5, 10).at(0.9) == finite_population(3, 5, 10, 0.9)
+    assert DesignInterval(0.5, 0.01, 5).at(0.9).level == 0.9
+
+
+@pytest.mark.parametrize(("value", "variance"), [(float("nan"), 0.01), (0.9, float("inf"))])
+def test_an_estimate_that_says_nothing_leaves_what_is_known(value, variance):
+    assert DesignInterval(value, variance, 50, 0.2, 0.97).at(0.9) == Interval(0.2, 0.97, 0.9)
+    assert DesignInterval(value, variance, 50).at(0.9) == Interval(0.0, 1.0, 0.9)

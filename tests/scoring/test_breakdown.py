@@ -4,7 +4,7 @@ import pytest
 from app.records import Predictions
 from app.scoring import Rule, Verdict, judge, threshold_verdict
 from app.scoring.breakdown import breakdown
-from app.scoring.intervals import wilson
+from app.stats.proportions import wilson
 
 LABELS = np.zeros(60, dtype=np.int64)
 

@@ -6,8 +6,9 @@ from scipy import stats
 
 from app.records import Predictions
 from app.scoring import Rule, Verdict, judge
-from app.scoring.intervals import paired_difference, wilson
 from app.scoring.verdict import SCORED
+from app.stats.effects import paired_difference
+from app.stats.proportions import wilson
 
 CASES = 100
 LABELS = np.arange(CASES) % 4

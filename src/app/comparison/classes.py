@@ -11,7 +11,7 @@ from app.comparison.cases import Shared, confusion
 from app.comparison.deltas import SAME
 from app.comparison.differences import Difference, independent, paired_shares
 from app.comparison.results import ClassChange, ConfusionMove, Judgement
-from app.scoring.multiplicity import holm
+from app.stats.multiplicity import holm
 
 MOST_MOVED = 20
 """Confusions that are shown."""

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from app.scoring.intervals import paired_difference, wilson
-from app.scoring.paired import mcnemar
+from app.stats.bootstrap import centred
+from app.stats.bootstrap import p_value as bootstrap_p
+from app.stats.effects import paired_difference
+from app.stats.paired_tests import mcnemar_two_sided
+from app.stats.proportions import wilson
 
 Method: TypeAlias = Literal[
     "mcnemar", "paired bootstrap", "bootstrap", "paired means", "intervals", "simulation"
@@ -62,7 +65,7 @@ def paired_shares(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> Differ
     if n == 0:
         return None
     lost, gained = int((before & ~after).sum()), int((~before & after).sum())
-    p_value = min(1.0, 2 * float(min(mcnemar(lost, gained), mcnemar(gained, lost))))
+    p_value = float(mcnemar_two_sided(lost, gained))
     found = paired_difference(gained, lost, n, LEVEL)[0]
     return Difference((gained - lost) / n, (found.low, found.high), p_value, "mcnemar", n)
 
@@ -147,8 +150,7 @@ def resampled(
     """A difference with the bootstrap interval of its draws, moved so that they lie around the difference itself.
 
     Resampling adds noise to a calibration error, more to a small one than to a large one, so that the draws of a
-    difference do not lie around it; only their spread is used. p is the share of draws at least as far from their
-    mean as the difference is from 0, itself counted.
+    difference do not lie around it; only their spread is used.
 
     Args:
         value: the difference.
@@ -156,16 +158,13 @@ def resampled(
         paired: whether the draws take the same cases in both runs.
         n: cases of paired draws.
     """
-    found = draws[np.isfinite(draws)]
-    if not found.size or not np.isfinite(value):
+    ends = centred(value, draws, LEVEL)
+    if not ends.known:
         return None
-    centred = found - found.mean()
-    low, high = np.quantile(centred, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    far = int((np.abs(centred) >= abs(value) - 1e-12).sum())
     return Difference(
         value,
-        (value + float(low), value + float(high)),
-        (far + 1) / (found.size + 1),
+        (ends.low, ends.high),
+        bootstrap_p(value, draws),
         "paired bootstrap" if paired else "bootstrap",
         n if paired else None,
     )

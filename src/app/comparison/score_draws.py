@@ -14,7 +14,7 @@ from app.comparison.cases import Cases, Shared
 from app.comparison.differences import Difference, resampled
 from app.diagnosis.resampled_signals import Resamples
 from app.diagnosis.score import WEIGHTS, WORST_GAP
-from app.scoring.resampling import case_weights
+from app.stats.bootstrap import case_weights
 
 RATES = (
     "macro_recall",

@@ -29,12 +29,13 @@ from app.diagnosis.health import Health, health
 from app.diagnosis.hidden_slices import Slice
 from app.diagnosis.hypotheses import Evidence
 from app.diagnosis.label_noise import LabelNoise, Suspect, label_noise
-from app.diagnosis.metrics import Interval, Matrix
+from app.diagnosis.metrics import Matrix
 from app.diagnosis.probabilities import Probabilities
 from app.diagnosis.score import PROFILES, AutopsyScore, autopsy_score
 from app.diagnosis.space import embedding_space
 from app.diagnosis.temperature import TemperatureScaling, cross_fit
 from app.errors import UserError
+from app.stats import Interval
 
 MISSING = {
     "class_balance": "no class has a test case",

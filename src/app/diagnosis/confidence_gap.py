@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from app.diagnosis.causes import Finding, severity
-from app.diagnosis.metrics import Interval
 from app.diagnosis.significance import LEVEL
+from app.stats import Interval
 
 LARGE = 0.05
 """A signed gap beyond this is worth a finding."""
@@ -26,9 +26,9 @@ def signed_gap(confidence: NDArray[np.float64], right: NDArray[np.bool_], level:
     """
     gaps = confidence - right
     if gaps.size < 2:
-        return Interval(np.nan, np.nan)
+        return Interval.unknown(level)
     half = stats.t.ppf((1 + level) / 2, gaps.size - 1) * gaps.std(ddof=1) / np.sqrt(gaps.size)
-    return Interval(float(gaps.mean() - half), float(gaps.mean() + half))
+    return Interval(float(gaps.mean() - half), float(gaps.mean() + half), level)
 
 
 def find(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> Iterator[Finding]:

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.diagnosis import calibration, metrics, scoring_rules
-from app.diagnosis.bootstrap import calibration_noise, resample
+from app.diagnosis.resampled_metrics import calibration_interval, calibration_noise, resample
+from app.stats import Interval
+from app.stats.bootstrap import percentile
+from app.stats.proportions import wilson
 
 TOP = (3, 5)
 """Top-k accuracies that are measured, where there are more than k classes."""
@@ -81,11 +84,11 @@ def headline(
     found = {"accuracy": proportion(int(right.sum()), right.size)}
     for name in ("macro_precision", "macro_recall", "macro_f1"):
         rate = float(metrics.macro(rates[name.removeprefix("macro_")], matrix))
-        found[name] = _resampled(rate, drawn.percentile(name))
+        found[name] = _resampled(rate, percentile(drawn[name]))
     found["balanced_accuracy"] = found["macro_recall"]
     for name in ("weighted_precision", "weighted_recall", "weighted_f1"):
         rate = float(metrics.weighted(rates[name.removeprefix("weighted_")], matrix))
-        found[name] = _resampled(rate, drawn.percentile(name))
+        found[name] = _resampled(rate, percentile(drawn[name]))
     for k in TOP:
         if rows.shape[1] > k:
             found[f"top_{k}_accuracy"] = proportion(int((places < k).sum()), places.size)
@@ -94,7 +97,7 @@ def headline(
         "brier": scoring_rules.brier_scores(rows, labels),
     }
     for name, each in losses.items():
-        found[name] = _resampled(float(each.mean()), drawn.percentile(name))
+        found[name] = _resampled(float(each.mean()), percentile(drawn[name]))
     errors = {
         "ece": float(bars.ece),
         "mce": float(bars.mce),
@@ -103,7 +106,7 @@ def headline(
     }
     noise = calibration_noise(confidence, rng, bins=bins)
     for name, value in errors.items():
-        found[name] = _resampled(value, drawn.basic(name, value, noise=noise.get(name, -1.0)))
+        found[name] = _resampled(value, calibration_interval(value, drawn[name], noise=noise.get(name, -1.0)))
     return found
 
 
@@ -140,9 +143,9 @@ def per_class(
 
 def proportion(successes: int, trials: int) -> Measured:
     """A share with Wilson's interval; NaN without trials."""
-    ends = metrics.wilson(successes, trials)
+    ends = wilson(successes, trials)
     return Measured(successes / trials if trials else np.nan, ends.low, ends.high, "wilson")
 
 
-def _resampled(value: float, ends: metrics.Interval) -> Measured:
+def _resampled(value: float, ends: Interval) -> Measured:
     return Measured(value, ends.low, ends.high, "bootstrap")

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from app.diagnosis import embeddings, metrics
+from app.diagnosis import embeddings
 from app.diagnosis.causes import Finding, severity
 from app.diagnosis.significance import LEVEL
+from app.stats import Interval
+from app.stats.multiplicity import benjamini_hochberg
+from app.stats.proportions import wilson
 
 SMALLEST = 20
 """Cases a slice needs."""
@@ -34,7 +37,7 @@ class Slice:
     announced: float
     """How many its confidences announce: the sum of one minus the confidence, raised in proportion if over all
     test cases there are more errors than that."""
-    error_rate: metrics.Interval
+    error_rate: Interval
     """95 % interval of its error rate (Wilson)."""
     rest_error_rate: float
     """Error rate of all other test cases; NaN if there are none."""
@@ -98,7 +101,7 @@ def slices(
     sizes, everywhere = inside.sum(axis=1), int(wrong.sum())
     expected = inside @ (wrong / np.maximum(totals, 1))
     p_values = np.array([_tail(inside[k], totals, wrong, int(errors[k])) for k in range(count)])
-    adjusted = stats.false_discovery_control(p_values)
+    adjusted = benjamini_hochberg(p_values)
     found = [
         Slice(
             number=k,
@@ -106,7 +109,7 @@ def slices(
             errors=int(errors[k]),
             expected=float(expected[k]),
             announced=float(announced[k]),
-            error_rate=metrics.wilson(int(errors[k]), int(sizes[k])),
+            error_rate=wilson(int(errors[k]), int(sizes[k])),
             rest_error_rate=(everywhere - int(errors[k])) / (labels.size - int(sizes[k]))
             if labels.size > sizes[k]
             else np.nan,

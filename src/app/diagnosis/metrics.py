@@ -13,24 +13,11 @@ one call serves one model or hundreds of mutants:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 Matrix = NDArray[np.int64]
 Rates = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Two ends of a confidence interval."""
-
-    low: float
-    """Lower end, a fraction in [0, 1]; NaN if nothing was counted."""
-    high: float
-    """Upper end, a fraction in [0, 1]; NaN if nothing was counted."""
 
 
 def confusion(top1: ArrayLike, labels: ArrayLike, classes: int) -> Matrix:
@@ -128,26 +115,6 @@ def confusion_rates(matrix: Matrix) -> Rates:
     diagonal = np.arange(matrix.shape[-1])
     rates[..., diagonal, diagonal] = 0.0
     return rates
-
-
-def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Score interval of a proportion (Wilson, JASA 22, 1927, p. 209).
-
-    Args:
-        successes: how many of the trials succeeded.
-        trials: how many there were; 0 gives NaN ends.
-        level: confidence level, between 0 and 1.
-    """
-    if trials == 0:
-        return Interval(np.nan, np.nan)
-    z2 = float(special.ndtri((1 + level) / 2)) ** 2
-    share = successes / trials
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    # At 0 and 1 the ends are exact, whatever the last bit of the square root says.
-    low = 0.0 if successes == 0 else max(0.0, float(centre - half))
-    high = 1.0 if successes == trials else min(1.0, float(centre + half))
-    return Interval(low, high)
 
 
 def _hits(matrix: Matrix) -> Matrix:

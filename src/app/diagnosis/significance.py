@@ -15,6 +15,7 @@ from scipy import stats
 
 from app.diagnosis import calibration, metrics
 from app.diagnosis.causes import Finding
+from app.stats.proportions import wilson
 
 LEVEL = 0.01
 """A rule fires on a sound model at most this often by chance."""
@@ -58,14 +59,14 @@ class Support:
 
     def _overfitting(self, finding: Finding) -> bool:  # noqa: ARG002 -- one signature for all checks
         """Even the upper end of the accuracy here is below the accuracy on training data."""
-        ends = metrics.wilson(int(self.right.sum()), self.right.size, 1 - LEVEL)
+        ends = wilson(int(self.right.sum()), self.right.size, 1 - LEVEL)
         return self.train_accuracy is not None and ends.high < self.train_accuracy
 
     def _overlap(self, finding: Finding) -> bool:
         """At least five confusions, and more than a tenth of both classes' cases (5 % if centroids agree)."""
         a, b = (self.class_names.index(name) for name in finding.affected)
         confused = int(self.matrix[a, b] + self.matrix[b, a])
-        ends = metrics.wilson(confused, int(metrics.support(self.matrix)[[a, b]].sum()), 1 - LEVEL)
+        ends = wilson(confused, int(metrics.support(self.matrix)[[a, b]].sum()), 1 - LEVEL)
         both_ways = min(finding.evidence["rate_there"], finding.evidence["rate_back"]) >= 0.20
         return confused >= FEWEST and ends.low >= (0.10 if both_ways else 0.05)
 

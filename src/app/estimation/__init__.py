@@ -16,16 +16,18 @@ An estimator picks the cases to label and turns their outcomes into an estimate:
 """
 
 from app.estimation.adaptive import Adaptive
-from app.estimation.betting import BettingRecord, SequenceInterval
+from app.estimation.betting import SequenceInterval
 from app.estimation.cross_entropy import CES
 from app.estimation.deepest import DeepEST
 from app.estimation.estimate import Estimate, Estimator, Trace
-from app.estimation.intervals import DesignInterval, ExactInterval, Interval
+from app.estimation.intervals import DesignInterval, ExactInterval
 from app.estimation.lure import LURE
 from app.estimation.oracle import ArrayOracle, LabelsNeeded, Ledger, Oracle, PartialOracle, Reason
 from app.estimation.population import Population
 from app.estimation.simple import SRSWOR, SRSWR, ModelAssistedSRS
 from app.estimation.stratified import CSS, StratifiedNeyman
+from app.stats import Interval
+from app.stats.confidence_sequences import Bets
 
 __all__ = [
     "CES",
@@ -35,7 +37,7 @@ __all__ = [
     "SRSWR",
     "Adaptive",
     "ArrayOracle",
-    "BettingRecord",
+    "Bets",
     "DeepEST",
     "DesignInterval",
     "Estimate",

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.estimation.betting import BettingRecord, SequenceInterval, certain_bets, drawn_bets
+from app.estimation.betting import SequenceInterval, certain_bets, drawn_bets
 from app.estimation.draws import mixture_draws, systematic
 from app.estimation.estimate import Estimate, trace_of_waves
 from app.estimation.failure_model import FailureModel
@@ -20,6 +20,7 @@ from app.estimation.oracle import Ledger, Oracle, Reason
 from app.estimation.population import BoolArray, FloatArray, IntArray, Population
 from app.estimation.stopping import check_target_width, stops
 from app.estimation.weighted import variance_of_mean
+from app.stats.confidence_sequences import Bets
 
 BALANCES = {"accuracy": 0.0, "balanced": 0.2, "hunt": 3.0}
 """How far above the smallest predicted variance each mode may go to find more failures."""
@@ -197,7 +198,7 @@ class Adaptive:
         """Draws one by one inside waves, until the always-valid interval is narrow enough or the budget is spent."""
         total = population.size
         prior = float(np.clip(model.predict().mean(), 1e-3, 1 - 1e-3))
-        record: BettingRecord | None = None
+        record: Bets | None = None
         ends: list[int] = []
         values: list[float] = []
         while ledger.spent < budget and not (record and stops(target_width, record)):
@@ -241,7 +242,7 @@ class Adaptive:
         balance: float,
         rng: np.random.Generator,
         prior: float,
-    ) -> BettingRecord:
+    ) -> Bets:
         left, total = ledger.unseen, ledger.population_size
         belief, variance = _predict(model, left)
         plan = inclusion(belief, variance, size, balance)
@@ -270,7 +271,7 @@ class Adaptive:
         return first.then(then)
 
 
-def _same(record: BettingRecord) -> BettingRecord:
+def _same(record: Bets) -> Bets:
     return record
 
 

@@ -8,10 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from app.estimation.betting import BettingRecord
-from app.estimation.intervals import Interval, IntervalMethod
+from app.estimation.intervals import IntervalMethod
 from app.estimation.oracle import Ledger, Oracle, Reason
 from app.estimation.population import BoolArray, FloatArray, IntArray, Population
+from app.stats import Interval
+from app.stats.confidence_sequences import Bets
 
 
 class Estimator(Protocol):
@@ -70,7 +71,7 @@ class Estimate:
     """Whether the estimator claims E[θ̂] = θ."""
     interval_method: IntervalMethod | None = None
     """How the interval is made; None where no honest one exists."""
-    bets: Callable[[], BettingRecord] | None = None
+    bets: Callable[[], Bets] | None = None
     """Makes the draws into bets, where the conditional probability of each is known: for the always-valid sequence."""
     notes: tuple[str, ...] = field(default=())
     """What a reader must know: bias, coverage, fallbacks taken."""
@@ -143,7 +144,7 @@ class Estimate:
         """
         if self.bets is None:
             raise ValueError(f"{self.estimator} has no always-valid sequence")
-        return self.bets().sequence(level)
+        return tuple(each.complement for each in self.bets().confidence_sequence(level))
 
 
 def trace_of_waves(ends: list[int], values: list[float], ledger: Ledger) -> Trace:

@@ -14,9 +14,9 @@ import numpy as np
 
 from app.errors import UserError
 from app.estimation.estimate import Estimate, Estimator
-from app.estimation.intervals import check_level
 from app.estimation.oracle import ArrayOracle
 from app.estimation.population import BoolArray, FloatArray, Population
+from app.stats.interval import check_level
 
 BUDGETS = (50, 100, 200, 400, 800)
 """Sample sizes of the paper."""

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from app.estimation.betting import BettingRecord
 from app.estimation.estimate import Estimate, Trace
 from app.estimation.intervals import DesignInterval, ExactInterval
 from app.estimation.oracle import Ledger, Oracle, Reason
 from app.estimation.population import FloatArray, IntArray, Population
 from app.estimation.prior import prior_failure
 from app.estimation.stopping import check_target_width, honest_interval, stops
+from app.stats.confidence_sequences import Bets
 
 
 def _running(outcomes: FloatArray) -> Trace:
@@ -50,17 +50,15 @@ class SRSWR:
         )
 
 
-def simple_bets(outcomes: FloatArray, total: int) -> BettingRecord:
-    """The betting record of a simple random sample without replacement: Z = (known failures + y·left)/N."""
+def simple_bets(outcomes: FloatArray, total: int) -> Bets:
+    """The bets of a simple random sample without replacement: Z = (known failures + y·left)/N."""
     found = np.cumsum(outcomes) - outcomes
     left = total - np.arange(len(outcomes))
     low = found / total
     everywhere = np.ones(len(outcomes), dtype=np.bool_)
     known_low = np.cumsum(outcomes) / total
     known_high = 1 - np.cumsum(1 - outcomes) / total
-    return BettingRecord(
-        low + outcomes * left / total, low, low + left / total, everywhere, known_low, known_high
-    )
+    return Bets(low + outcomes * left / total, low, low + left / total, everywhere, known_low, known_high)
 
 
 class SRSWOR:

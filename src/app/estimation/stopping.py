@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.estimation.betting import BettingRecord, SequenceInterval
+from app.estimation.betting import SequenceInterval
 from app.estimation.intervals import IntervalMethod
+from app.stats.confidence_sequences import Bets
 
 STOPPING_LEVEL = 0.95
 """Level of the confidence sequence that stops a run."""
@@ -26,13 +27,13 @@ def check_target_width(target_width: float | None, wave: int) -> tuple[float | N
     return target_width, wave
 
 
-def stops(target_width: float, record: BettingRecord) -> bool:
-    """Whether the always-valid interval is narrow enough."""
-    return record.width(STOPPING_LEVEL) <= target_width
+def stops(target_width: float, bets: Bets) -> bool:
+    """Whether the always-valid interval is narrow enough; before any draw it is all of [0, 1]."""
+    return len(bets.estimates) > 0 and SequenceInterval(bets).at(STOPPING_LEVEL).width <= target_width
 
 
 def honest_interval(
-    target_width: float | None, bets: Callable[[], BettingRecord], fixed: IntervalMethod
+    target_width: float | None, bets: Callable[[], Bets], fixed: IntervalMethod
 ) -> IntervalMethod:
     """The fixed-sample interval, or the always-valid one where the run could stop by looking at the labels."""
     return fixed if target_width is None else SequenceInterval(bets())

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.estimation.betting import BettingRecord, drawn_bets
+from app.estimation.betting import drawn_bets
 from app.estimation.draws import SequentialDraws
 from app.estimation.oracle import Ledger, Oracle, Reason
 from app.estimation.population import FloatArray
 from app.estimation.stopping import stops
+from app.stats.confidence_sequences import Bets
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class WeightedLabels:
         total = len(self.weights)
         return np.asarray((before + self.controls.sum() + (outcomes - drawn) / self.draws.q) / total)
 
-    def bets(self) -> BettingRecord:
+    def bets(self) -> Bets:
         """The draws as bets."""
         return drawn_bets(
             self.draws,

@@ -6,14 +6,14 @@ group of mutants, `score_suites` by part of the test cases, `survivors.survivors
 
 from app.scoring.breakdown import Group
 from app.scoring.coverage import SignalCoverage, signal_coverage
-from app.scoring.intervals import Interval
 from app.scoring.judgement import Judgement, Summary, judge
 from app.scoring.killmatrix import KillFacts, KillMatrix
-from app.scoring.multiplicity import benjamini_hochberg, holm
 from app.scoring.suites import SuiteDifference, SuiteScore, SuiteScores, score_suites
 from app.scoring.survivors import Survivor
 from app.scoring.thresholds import SIGNALS, Thresholds, ThresholdVerdict, threshold_score, threshold_verdict
 from app.scoring.verdict import MutantVerdict, Rule, Verdict
+from app.stats import Interval
+from app.stats.multiplicity import benjamini_hochberg, holm
 
 __all__ = [
     "SIGNALS",

@@ -9,12 +9,12 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from app import stats
 from app.diagnosis.causes import find_causes
 from app.diagnosis.metrics import confusion
 from app.diagnosis.signals import Signals as Diagnosis
 from app.diagnosis.signals import changes, new_causes, signals
 from app.records import Predictions
-from app.scoring import intervals
 from app.scoring import judgement as judging
 from app.scoring import thresholds as limits
 from app.scoring.breakdown import breakdown
@@ -50,6 +50,7 @@ from app.scoring.suites import SuiteScores
 from app.scoring.survivors import survivors
 from app.scoring.verdict import MutantVerdict
 from app.scoring.verdict import Verdict as Outcome
+from app.stats.proportions import wilson
 
 TOP_CASES = 20
 """Test cases listed as those that kill most."""
@@ -233,7 +234,7 @@ def _original(campaign: Campaign, base: Diagnosis, classes: Sequence[str]) -> Or
     causes = find_causes(matrix, campaign.original.confidence[0], right[0], class_names=classes)
     return Original(
         accuracy=base.accuracy,
-        accuracy_ci=_interval(intervals.wilson(int(right.sum()), right.size, campaign.judgement.rule.level)),
+        accuracy_ci=_interval(wilson(int(right.sum()), right.size, campaign.judgement.rule.level)),
         ece=base.ece,
         autopsy_score=base.autopsy_score,
         sub_scores=dict(base.sub_scores),
@@ -248,8 +249,8 @@ def _original(campaign: Campaign, base: Diagnosis, classes: Sequence[str]) -> Or
     )
 
 
-def _interval(interval: intervals.Interval) -> Interval:
-    return (interval.low, interval.high) if np.isfinite([interval.low, interval.high]).all() else None
+def _interval(interval: stats.Interval) -> Interval:
+    return (interval.low, interval.high) if interval.known else None
 
 
 def _summary(judgement: judging.Judgement) -> Summary:

@@ -12,20 +12,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from app.records import Predictions
-from app.scoring.intervals import (
-    UNKNOWN,
-    Interval,
-    Intervals,
-    cohens_h,
-    mean_difference,
-    paired_difference,
-    wilson,
-)
 from app.scoring.killmatrix import KillFacts, KillMatrix, kill_facts
 from app.scoring.paired import killing_cases, measure
-from app.scoring.resampling import case_weights, draws_interval, killed_draws
 from app.scoring.screening import Screening, screen
-from app.scoring.verdict import SCORED, MutantVerdict, Rule, Verdict, decide
+from app.scoring.verdict import SCORED, MutantVerdict, Rule, Verdict, decide, killed_draws
+from app.stats import Interval
+from app.stats.bootstrap import case_weights, widened
+from app.stats.effects import cohens_h, mean_difference, paired_difference
+from app.stats.interval import Intervals
+from app.stats.proportions import wilson
 
 Flags = NDArray[np.bool_]
 
@@ -98,7 +93,7 @@ class Judgement:
             counts={verdict: counted[verdict] for verdict in Verdict},
             trivial=sum(each.trivial for each in chosen),
             mutation_score=score,
-            mutation_score_ci=draws_interval(score, draws, self.rule.level),
+            mutation_score_ci=widened(score, draws, self.rule.level),
             mutation_score_ci_mutants=wilson(counted[Verdict.KILLED], scored, self.rule.level),
         )
 
@@ -192,7 +187,7 @@ def _verdicts(
                 p_value=float(paired.p_value[0, index]) if valid else float("nan"),
                 p_adjusted=float(adjusted[index]),
                 effect=float(paired.effect[0, index]) if valid else float("nan"),
-                effect_ci=effects[index] if valid else UNKNOWN,
+                effect_ci=effects[index] if valid else Interval.unknown(rule.level),
                 cohens_h=float(cohens_h(base, seen.accuracy)) if valid else float("nan"),
                 accuracy=seen.accuracy,
                 kills=int(kills[index]),
@@ -226,7 +221,7 @@ def _effect_intervals(screening: Screening, level: float) -> Intervals:
         loss = (discordance.lost[mutant].astype(np.float64) - discordance.gained[mutant]) / times
         mean = mean_difference(loss.sum(), (loss**2).sum(), discordance.cases, level)
         low[mutant], high[mutant] = mean.low[0], mean.high[0]
-    return Intervals(low, high)
+    return Intervals(low, high, level)
 
 
 def _near_chance(accuracy: float, cases: int, classes: int) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 
 from app.scoring.discordance import Counts, Discordance
-from app.scoring.multiplicity import holm
+from app.stats.multiplicity import holm
+from app.stats.paired_tests import mcnemar
+from app.stats.proportions import upper_bound
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.integer]
@@ -31,17 +33,6 @@ class Paired:
     """(B, M): accuracy of the original minus mean accuracy of the mutant; NaN where no case has weight."""
 
 
-def mcnemar(lost: ArrayLike, gained: ArrayLike) -> Floats:
-    """One-sided exact p that a mutant is no worse; 1 where no pair differs.
-
-    McNemar (Psychometrika 12, 1947) with the exact binomial tail P(Bin(lost + gained, 1/2) >= lost).
-    """
-    b, c = np.broadcast_arrays(np.asarray(lost, dtype=np.float64), np.asarray(gained, dtype=np.float64))
-    # P(X >= b) is the incomplete beta function at b, n - b + 1 = c + 1; b = 0 is certain.
-    tail = special.betainc(np.maximum(b, 1.0), c + 1.0, 0.5)
-    return np.where(b > 0, tail, 1.0)
-
-
 def repetition_tail(repetitions: int, p0: float) -> Floats:
     """(T + 1,): P(Bin(T, p0) >= k), p of a test case that is lost in k of T repetitions."""
     k = np.arange(1, repetitions + 1, dtype=np.float64)
@@ -54,9 +45,8 @@ def aa_loss_rate(noise: Discordance, level: float = 0.95) -> float:
     The Clopper-Pearson upper bound (Biometrika 26, 1934) of the share of repetitions that lose a test case
     which the original gets right; 1 if the original gets none right.
     """
-    trials = float(noise.right.sum() * noise.repetitions.sum())
-    lost = float(noise.lost.sum(dtype=np.int64))
-    return 1.0 if lost >= trials else float(special.betaincinv(lost + 1, trials - lost, level))
+    trials = int(noise.right.sum() * noise.repetitions.sum())
+    return upper_bound(int(noise.lost.sum(dtype=np.int64)), trials, level)
 
 
 def killing_cases(discordance: Discordance, q: float, p0: float) -> NDArray[np.bool_]:

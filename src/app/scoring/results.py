@@ -301,7 +301,10 @@ class MutationResult:
                 value(name, getattr(summary, name))
                 for name in ("mutants", "killed", "killed_weak", "survived")
             ),
-            *(value(f"sub_score/{name}", number, reason="not applicable") for name, number in original.sub_scores.items()),
+            *(
+                value(f"sub_score/{name}", number, reason="not applicable")
+                for name, number in original.sub_scores.items()
+            ),
             *(
                 value(
                     f"mutation_score/{each.operator}",

@@ -12,7 +12,7 @@ from app.records import Predictions
 from app.scoring.judgement import Judgement
 from app.scoring.mutant_results import ClassRecall, Interval, SecondarySignals
 from app.scoring.paired import class_tests
-from app.scoring.resampling import case_weights, draws_interval
+from app.stats.bootstrap import case_weights, widened
 
 RESAMPLES = 200
 """Bootstrap resamples of the test cases; 240 mutants of 2,000 test cases take some seconds."""
@@ -75,5 +75,5 @@ def _smallest(p_values: NDArray[np.float64], class_names: Sequence[str]) -> Clas
 def _interval(value: float | None, draws: NDArray[np.float64], level: float) -> Interval:
     if value is None or not np.isfinite(value) or not np.isfinite(draws).all():
         return None
-    interval = draws_interval(value, draws, level)
+    interval = widened(value, draws, level)
     return interval.low, interval.high

@@ -9,11 +9,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from app.scoring.intervals import Interval
 from app.scoring.judgement import Judgement
 from app.scoring.paired import measure
-from app.scoring.resampling import Difference, case_weights, difference, draws_interval, killed_draws
-from app.scoring.verdict import decide
+from app.scoring.verdict import decide, killed_draws
+from app.stats import Interval
+from app.stats.bootstrap import case_weights, p_value, widened
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,18 @@ class SuiteScore:
     """Killed over the scored mutants of the campaign; NaN if none is scored."""
     mutation_score_ci: Interval
     """Bootstrap over its test cases."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One score against another."""
+
+    value: float
+    """First minus second."""
+    ci: Interval
+    """Its bootstrap interval."""
+    p_value: float
+    """Two-sided bootstrap p that they are equal."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ def score_suites(
         score = float(killed.mean()) if scored.size else float("nan")
         draws[name] = killed_draws(part, weights[:, cases], rule).sum(axis=1) / max(scored.size, 1)
         found = tuple(int(index) for index in scored[killed])
-        ci = draws_interval(score, draws[name], rule.level)
+        ci = widened(score, draws[name], rule.level)
         scores.append(SuiteScore(name, cases.size, found, score, ci))
     differences = (
         SuiteDifference(
@@ -94,6 +108,14 @@ def score_suites(
         for a, b in combinations(scores, 2)
     )
     return SuiteScores(tuple(scores), tuple(differences))
+
+
+def difference(
+    first: float, second: float, first_draws: Floats, second_draws: Floats, level: float
+) -> Difference:
+    """Paired bootstrap of the difference of two scores, whose draws (B,) come from the same weights."""
+    value, draws = first - second, first_draws - second_draws
+    return Difference(value, widened(value, draws, level), p_value(value, draws))
 
 
 def _indices(name: str, indices: ArrayLike, cases: int) -> NDArray[np.intp]:

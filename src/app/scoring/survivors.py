@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from app.scoring.judgement import Judgement
-from app.scoring.paired import mcnemar, repetition_tail
+from app.scoring.paired import repetition_tail
 from app.scoring.thresholds import Reading, ThresholdVerdict
 from app.scoring.verdict import ROUNDING, Verdict
+from app.stats.paired_tests import mcnemar
 
 NEAR_MISS, FAR = 0.80, 0.25
 """From this share of the way to a threshold on a survivor is a near miss; below that share it is far."""

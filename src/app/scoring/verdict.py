@@ -8,9 +8,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.intervals import Interval
-from app.scoring.multiplicity import benjamini_hochberg
-from app.scoring.paired import Paired
+from app.scoring.discordance import Discordance
+from app.scoring.paired import Paired, measure
+from app.stats import Interval
+from app.stats.multiplicity import benjamini_hochberg
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -116,3 +117,12 @@ def decide(paired: Paired, rule: Rule) -> Decisions:
     adjusted = benjamini_hochberg(paired.p_value)
     significant = adjusted <= rule.q
     return Decisions(adjusted, significant, significant & (paired.effect >= rule.delta - ROUNDING))
+
+
+def killed_draws(discordance: Discordance, weights: NDArray[np.uint8], rule: Rule) -> Flags:
+    """(B, M): which scored mutants the rule kills on each resample of the test cases, weights (B, N).
+
+    Each resample repeats the tests and the adjustment over the mutants. Kept fixed: the model's and the
+    mutants' outcomes on each test case, which mutants there are, and which of them are scored.
+    """
+    return decide(measure(discordance, weights, rule.p0), rule).killed

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from app.reporting.uamt.curves import SCORES, grids, largest, over_rate, panels, tint, value_of
-from app.scoring.intervals import wilson
+from app.stats.proportions import wilson
 
 
 def test_every_panel_has_a_curve_for_each_operator_and_block_with_two_rates(whole):

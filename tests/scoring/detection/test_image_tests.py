@@ -6,9 +6,14 @@ from scipy.stats import binom
 
 from app.detections import DetectionLog
 from app.scoring.detection import ScoreSettings, score_logs
-from app.scoring.detection.image_tests import IMAGES_ARE_TRIALS, OverImages, OverRepetitions
-from app.scoring.detection.resampling import image_weights
-from app.scoring.detection.significance import binomial_p
+from app.scoring.detection.image_tests import (
+    IMAGES_ARE_TRIALS,
+    OverImages,
+    OverRepetitions,
+    resampled_img_ms,
+)
+from app.scoring.detection.significance import binomial_p, image_kills
+from app.stats.bootstrap import multinomial_weights
 
 P0 = np.array([0.01, 0.02, 0.03])
 
@@ -46,7 +51,7 @@ def test_by_hand(scene):
 def test_a_resample_is_the_test_on_what_was_drawn():
     rng = np.random.default_rng(0)
     tests = drawn_tests(rng)
-    weights = image_weights(12, 20, rng)
+    weights = multinomial_weights(12, 20, rng)
     found = tests.resampled(weights, 0.05)
     for row, drawn in zip(found, weights.astype(int), strict=True):
         again = tests.take(np.repeat(np.arange(12), drawn))
@@ -84,3 +89,22 @@ def test_several_repetitions_are_tested_image_by_image():
     found = OverRepetitions(binomial_p(counts, 10, 0.01)).kills(0.05)
     assert found.images[0].tolist() == [[True, False, True], [False] * 3]
     assert found.mutants.tolist() == [[True, False, True]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_short_way_to_img_ms_equals_the_long_one(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.choice([1.0, 0.1, 0.02, 0.004, 1e-5], size=(5, 8, 3), p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    p[1, 3] = np.nan
+    p[2] = np.nan
+    weights = multinomial_weights(8, 30, rng)
+    found = resampled_img_ms(p, weights, 0.05)
+    for draw, row in zip(weights.astype(int), found, strict=True):
+        drawn = np.repeat(np.arange(8), draw)
+        expected = (image_kills(p[:, drawn]).over_mutants <= 0.05).mean(axis=0)
+        assert row == pytest.approx(expected)
+
+
+def test_img_ms_of_nothing_is_undefined():
+    assert np.isnan(resampled_img_ms(np.zeros((0, 3, 3)), np.ones((4, 3)), 0.05)).all()
+    assert np.isnan(resampled_img_ms(np.zeros((2, 0, 3)), np.ones((4, 0)), 0.05)).all()

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.diagnosis.detection.boxes import Indices, Reals
-from app.diagnosis.metrics import Interval
+from app.stats import Interval
+from app.stats.bootstrap import case_weights, percentile
 
 DRAWN = 100_000
 """About as many weights are held at a time."""
@@ -49,14 +50,13 @@ class RankedDetections:
         """
         images, classes = self.positives_of.shape
         if not images or not self.positives.any():
-            return Interval(np.nan, np.nan)
+            return Interval.unknown(level)
         block = max(1, DRAWN * 10 // max(1, len(self.label)))
         means: list[Reals] = []
         of_class = [np.flatnonzero(self.label == k) for k in range(classes)]
         for start in range(0, resamples, block):
             size = min(block, resamples - start)
-            drawn = rng.integers(images, size=(size, images)) + np.arange(size)[:, None] * images
-            counts = np.bincount(drawn.ravel(), minlength=size * images).reshape(size, images)
+            counts = case_weights(images, size, rng)
             positives = counts @ self.positives_of
             areas = np.full((size, classes), np.nan)
             for k in np.flatnonzero(self.positives).tolist():
@@ -64,8 +64,7 @@ class RankedDetections:
                 areas[:, k] = _weighted_area(weights, self.hit[of_class[k]], positives[:, k])
             there = np.isfinite(areas)
             means.append(np.where(there, areas, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
-        low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
-        return Interval(float(low), float(high))
+        return percentile(np.concatenate(means), level)
 
     def _of_classes(self) -> list[tuple[int, NDArray[np.bool_]]]:
         order = np.argsort(self.label, kind="stable")

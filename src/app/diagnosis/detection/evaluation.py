@@ -24,8 +24,8 @@ from app.diagnosis.detection.mistakes import (
 from app.diagnosis.detection.overlap import overlaps
 from app.diagnosis.detection.suspects import LabelSuspect, label_suspects
 from app.diagnosis.headline import Measured, proportion
-from app.diagnosis.metrics import Interval
 from app.errors import UserError
+from app.stats import Interval
 
 SHOWN = 100
 """False positives and missed boxes that are listed."""

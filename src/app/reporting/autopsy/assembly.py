@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.diagnosis import causes as diagnosed
-from app.diagnosis import label_noise, metrics
+from app.diagnosis import label_noise
 from app.diagnosis.autopsy import Autopsy
 from app.diagnosis.calibration import CONFIDENT
 from app.diagnosis.headline import Measured
@@ -40,6 +40,7 @@ from app.reporting.autopsy.report import (
     Temperature,
 )
 from app.scoring.mutant_results import Interval
+from app.stats.proportions import wilson
 
 ALIKE = 20
 """Pairs of classes listed as most alike."""
@@ -201,7 +202,7 @@ def _calibration(found: Autopsy) -> Calibration:
     bins = []
     for place, count in enumerate(bars.counts.astype(int).tolist()):
         right = round(float(bars.accuracy[place]) * count)
-        ends = metrics.wilson(right, count)
+        ends = wilson(right, count)
         bins.append(
             Bin(
                 low=float(edges[place]),

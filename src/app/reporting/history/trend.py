@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.comparison import Measure
-from app.comparison.changepoints import Changes, changes
 from app.reporting.history.report import Change, Extreme, JudgedBy, Point, Series, Step, Streak, Trend
+from app.stats.change_points import Changes, changes
 
 Z = 2.575829
 """How far noise goes: 99 %, since many series stand side by side."""

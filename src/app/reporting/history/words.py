@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from app.comparison.changepoints import FEWEST
 from app.report import words as text
 from app.report.blocks import Headline
 from app.report.words import short
 from app.reporting.history.report import HistoryReport, Series, Trend
+from app.stats.change_points import FEWEST
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TRENDS: Mapping[Trend, str] = {

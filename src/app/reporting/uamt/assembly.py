@@ -10,13 +10,14 @@ from typing import Literal, cast
 
 import numpy as np
 
+from app import stats
 from app.report.lineage import Run, Subject
 from app.reporting.uamt import report as r
-from app.scoring import intervals
 from app.scoring.detection.objects import SETS
 from app.scoring.detection.results import DetectionScores, GroupScores, MutantScores, ScoreSummary
 from app.scoring.detection.significance import KILLS, NoiseFloor
 from app.scoring.mutant_results import Interval
+from app.stats.proportions import wilson
 
 TOP_IMAGES = 20
 """Images listed as those that kill most."""
@@ -87,9 +88,9 @@ def uamt_report(
     )
 
 
-def interval(found: intervals.Interval) -> Interval:
+def interval(found: stats.Interval) -> Interval:
     """An interval as reports have it; None where there was nothing to measure."""
-    return (found.low, found.high) if np.isfinite([found.low, found.high]).all() else None
+    return (found.low, found.high) if found.known else None
 
 
 def _settings(
@@ -119,7 +120,7 @@ def _trio(values: Mapping[str, float]) -> r.Trio:
     return r.Trio(*(float(values[kind]) for kind in KILLS))
 
 
-def _intervals(values: Mapping[str, intervals.Interval]) -> r.TrioInterval:
+def _intervals(values: Mapping[str, stats.Interval]) -> r.TrioInterval:
     return r.TrioInterval(*(interval(values[kind]) for kind in KILLS))
 
 
@@ -211,9 +212,7 @@ def _pooled(parts: Sequence[r.Part], level: float) -> r.Summary:
         killed=r.TrioCount(**killed),
         img_ms=trio("img_ms"),
         img_ms_ci=trio_ends("img_ms_ci"),
-        img_ms_ci_mutants=r.TrioInterval(
-            *(interval(intervals.wilson(killed[kind], total, level)) for kind in KILLS)
-        ),
+        img_ms_ci_mutants=r.TrioInterval(*(interval(wilson(killed[kind], total, level)) for kind in KILLS)),
         img_ms_any=trio("img_ms_any"),
         obj_ms=trio("obj_ms"),
         obj_ms_ci=trio_ends("obj_ms_ci"),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from app.report.words import defined
 from app.reporting.uamt.report import MutantScore
-from app.scoring.intervals import wilson
 from app.scoring.mutant_results import Interval
+from app.stats.proportions import wilson
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from app.scoring.detection.overlap import Indices, Reals
 from app.scoring.detection.paper import Prepared, paper_objects
 from app.scoring.detection.ratios import Ratio, Tallies, tally, tally_rows
 from app.scoring.detection.results import ScoreSettings
-from app.scoring.detection.significance import KILLS, NoiseFloor, binomial_p, upper_bound
+from app.scoring.detection.significance import KILLS, NoiseFloor, binomial_p
+from app.stats.proportions import upper_bound
 
 
 def aligned(original: DetectionLog, mutant: DetectionLog, key: str, settings: ScoreSettings) -> DetectionLog:

@@ -13,7 +13,8 @@ from app.detections import DetectionLog
 from app.scoring.detection.compatible import CompatibleObjects
 from app.scoring.detection.objects import METRICS
 from app.scoring.detection.overlap import Indices, Reals
-from app.scoring.detection.significance import binomial_p, cohens_h, power
+from app.scoring.detection.significance import binomial_p, power
+from app.stats.effects import cohens_h
 
 _SETS = ("miss", "ghost", "miss_ghost")
 _UA = tuple(f"{metric}_diff" for metric in METRICS)

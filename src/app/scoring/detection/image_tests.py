@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.detection.overlap import Indices, Reals
-from app.scoring.detection.resampling import resampled_img_ms
 from app.scoring.detection.significance import binomial_p, image_kills
-from app.scoring.multiplicity import benjamini_hochberg
+from app.stats.multiplicity import benjamini_hochberg
 
 IMAGES_ARE_TRIALS = (
     "There is one repetition of each image, so a miss or ghost is no noise of repetition: the images are the trials of "
@@ -108,6 +107,33 @@ class OverImages(ImageTests):
             for kind in range(kinds)
         ]
         return np.stack([killed.mean(axis=1) for killed in columns], axis=1)
+
+
+def resampled_img_ms(p: Reals, weights: Reals, alpha: float) -> Reals:
+    """(R, 3): Img-MS where image n counts weights[r, n] times; p (M, N, 3) per image.
+
+    The smallest Holm-adjusted p of a mutant is the number of its tested images times its smallest p, so no
+    resample needs a whole Holm adjustment.
+    """
+    mutants, images, kinds = p.shape
+    if not mutants or not images:
+        return np.full((len(weights), kinds), np.nan)
+    drawn = weights > 0
+    smallest = np.ones((kinds, len(weights), mutants))
+    for mutant in range(mutants):
+        tested = ~np.isnan(p[mutant, :, 0])
+        family = weights @ tested
+        for kind in range(kinds):
+            values = np.where(tested, p[mutant, :, kind], 1.0)
+            useful = np.flatnonzero(values < 1.0)
+            useful = useful[np.argsort(values[useful], kind="stable")]
+            if not len(useful):
+                continue
+            hits = drawn[:, useful]
+            first = np.where(hits.any(axis=1), values[useful][hits.argmax(axis=1)], 1.0)
+            smallest[kind, :, mutant] = np.minimum(first * family, 1.0)
+    killed: Reals = (benjamini_hochberg(smallest) <= alpha).mean(axis=2).T
+    return killed
 
 
 def _whole(counts: Reals) -> Indices:

@@ -56,6 +56,14 @@ def divided(top: Reals, bottom: Reals) -> Reals:
     return np.asarray(np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0))
 
 
+def nan_mean(values: Reals, axis: int | None = None) -> Reals:
+    """Mean without NaN; NaN where nothing is left."""
+    told = ~np.isnan(values)
+    count = told.sum(axis=axis)
+    total = np.where(told, values, 0.0).sum(axis=axis)
+    return np.asarray(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))
+
+
 @dataclass(frozen=True)
 class Tallies:
     """What the object table says about each image, for M mutants and N images."""

@@ -14,7 +14,7 @@ from app.scoring.detection.columns import ImageRows, write_csv
 from app.scoring.detection.names import safe_name
 from app.scoring.detection.objects import ObjectTable, write_objects
 from app.scoring.detection.significance import NoiseFloor
-from app.scoring.intervals import Interval
+from app.stats import Interval
 
 PROFILES = ("paper", "deepluq")
 

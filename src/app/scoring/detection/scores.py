@@ -11,11 +11,11 @@ from app.errors import UserError
 from app.scoring.detection.campaign import Campaign, noise_floor, positions, run_campaign
 from app.scoring.detection.objects import METRICS, SETS
 from app.scoring.detection.overlap import Reals
-from app.scoring.detection.resampling import sign_flip_p
 from app.scoring.detection.results import DetectionScores, MutantScores, ScoreSettings, Strength
 from app.scoring.detection.significance import KILLS, NoiseFloor
 from app.scoring.detection.suites import Summarised, suite_differences, suite_scores, summarise
 from app.scoring.detection.trend import groups, trends
+from app.stats.paired_tests import sign_flips
 
 DEFAULT_P0 = 0.01
 
@@ -108,7 +108,7 @@ def _against(
         name = f"obj_ms_{kind}"
         floor = baseline.tallies.ratios[name].per_image()[0]
         for index, scores in enumerate(campaign.tallies.ratios[name].per_image()):
-            tests[index][kind] = sign_flip_p(scores - floor, rng, settings.resamples, two_sided=False)
+            tests[index][kind] = sign_flips(scores - floor, rng, settings.resamples, two_sided=False)
     return tests
 
 

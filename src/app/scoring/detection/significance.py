@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv
+from scipy.special import bdtrc
 from scipy.stats import binom
 
 from app.scoring.detection.overlap import Indices, Reals
-from app.scoring.multiplicity import benjamini_hochberg, holm
+from app.stats.multiplicity import benjamini_hochberg, holm
 
 KILLS = ("miss", "ghost", "mg")
 """A miss, a ghost, either."""
@@ -23,13 +23,6 @@ def binomial_p(counts: Indices, trials: Indices | int, p0: Reals | float) -> Rea
     """P(Bin(trials, p0) >= counts), elementwise; 0 where counts exceed the trials."""
     tail: Reals = np.asarray(bdtrc(counts - 1.0, trials, p0), dtype=np.float64)
     return np.where(counts <= 0, 1.0, np.where(counts > trials, 0.0, tail))
-
-
-def cohens_h(share: Reals, p0: float) -> Reals:
-    """2 asin sqrt(share) - 2 asin sqrt(p0); NaN for a share over 1."""
-    with np.errstate(invalid="ignore"):
-        effect: Reals = 2.0 * np.arcsin(np.sqrt(share)) - 2.0 * np.arcsin(np.sqrt(p0))
-    return effect
 
 
 def power(share: Reals, trials: int, p0: float, alpha: float) -> Reals:
@@ -58,13 +51,6 @@ class NoiseFloor:
     def p0(self) -> Reals:
         """(3,): in the order of KILLS."""
         return np.array([self.miss, self.ghost, self.mg])
-
-
-def upper_bound(count: int, trials: int, level: float = 0.95) -> float:
-    """One-sided upper bound of a rate (Clopper and Pearson, Biometrika 26, 1934); 1 without trials."""
-    if count >= trials:
-        return 1.0
-    return float(betaincinv(count + 1.0, trials - count, level))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,13 @@ import numpy as np
 from app.scoring.detection.campaign import Campaign
 from app.scoring.detection.image_tests import Kills
 from app.scoring.detection.overlap import Indices, Reals
-from app.scoring.detection.resampling import image_weights, nan_mean, percentiles, sign_flip_p
+from app.scoring.detection.ratios import nan_mean
 from app.scoring.detection.results import ScoreSettings, ScoreSummary, SuiteDifference, SuiteScores
 from app.scoring.detection.significance import KILLS
-from app.scoring.intervals import Interval, wilson
+from app.stats import Interval
+from app.stats.bootstrap import multinomial_weights, percentile
+from app.stats.paired_tests import sign_flips
+from app.stats.proportions import wilson
 
 COMPARED = ("obj_ms_miss", "obj_ms_ghost", "obj_ms_mg", "ms_iou")
 
@@ -37,7 +40,7 @@ def summarise(
     kills = tests.kills(settings.alpha)
     killed = kills.mutants
     any_kill = (counts > 0).any(axis=1)
-    weights = image_weights(len(images), settings.resamples, rng)
+    weights = multinomial_weights(len(images), settings.resamples, rng)
     img = tests.resampled(weights, settings.alpha)
     mutants = len(campaign.keys)
     shares = killed.mean(axis=0) if mutants else np.full(3, np.nan)
@@ -45,10 +48,10 @@ def summarise(
     values = {name: ratios[name].values() for name in COMPARED}
     samples = {name: ratios[name].resampled(weights) for name in COMPARED}
     means = {name: float(nan_mean(values[name])) for name in COMPARED}
-    means_ci = {name: percentiles(nan_mean(samples[name], axis=1), settings.level) for name in COMPARED}
+    means_ci = {name: percentile(nan_mean(samples[name], axis=1), settings.level) for name in COMPARED}
     summary = ScoreSummary(
         img_ms={kind: float(shares[i]) for i, kind in enumerate(KILLS)},
-        img_ms_ci={kind: percentiles(img[:, i], settings.level) for i, kind in enumerate(KILLS)},
+        img_ms_ci={kind: percentile(img[:, i], settings.level) for i, kind in enumerate(KILLS)},
         img_ms_ci_mutants={
             kind: wilson(int(killed[:, i].sum()), mutants, settings.level) for i, kind in enumerate(KILLS)
         },
@@ -59,7 +62,7 @@ def summarise(
         ms_iou_ci=means_ci["ms_iou"],
     )
     intervals = {
-        name: tuple(percentiles(columns, settings.level) for columns in samples[name].T) for name in COMPARED
+        name: tuple(percentile(columns, settings.level) for columns in samples[name].T) for name in COMPARED
     }
     return Summarised(summary, kills, intervals)
 
@@ -92,11 +95,11 @@ def suite_differences(
     found: list[SuiteDifference] = []
     for (a, first), (b, second) in combinations(suites.items(), 2):
         union = np.union1d(first, second)
-        weights = image_weights(len(union), settings.resamples, rng)
+        weights = multinomial_weights(len(union), settings.resamples, rng)
         sides = tuple((images, weights[:, np.searchsorted(union, images)]) for images in (first, second))
         for name, gaps, samples in _gaps(campaign, sides, settings):
-            interval = percentiles(samples, settings.level)
-            p_value = sign_flip_p(gaps, rng, settings.resamples)
+            interval = percentile(samples, settings.level)
+            p_value = sign_flips(gaps, rng, settings.resamples)
             found.append(SuiteDifference(a, b, name, float(nan_mean(gaps)), interval, p_value))
     return tuple(found)
 

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from app.scoring.detection.objects import METRICS, SETS
 from app.scoring.detection.overlap import Indices, Reals
-from app.scoring.detection.resampling import nan_mean
+from app.scoring.detection.ratios import nan_mean
 from app.scoring.detection.results import GroupScores, Strength, Trend
 from app.scoring.detection.significance import KILLS
 

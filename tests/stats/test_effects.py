@@ -4,22 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from app.scoring.intervals import cohens_h, mean_difference, paired_difference, wilson
+from app.stats.effects import cohens_h, mean_difference, paired_difference
 
 Z = stats.norm.ppf(0.975)
 
 
-@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (3, 10), (171, 213), (1, 1)])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_wilson_equals_scipy(hits, trials, level):
-    expected = stats.binomtest(hits, trials).proportion_ci(level, method="wilson")
-    found = wilson(hits, trials, level)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-    assert hits / trials in found
-
-
 def test_nothing_is_unknown():
-    assert np.isnan(wilson(0, 0).low)
     assert np.isnan(paired_difference([0], [0], 0).low).all()
     assert np.isnan(mean_difference([0], [0], 0).high).all()
 
@@ -88,3 +78,12 @@ def test_cohens_h():
     assert cohens_h(1.0, 0.0) == pytest.approx(np.pi)
     assert cohens_h(0.5, 0.25) == pytest.approx(np.pi / 6)
     assert cohens_h([0.3], [0.3]).tolist() == [0]
+    assert cohens_h([1.0], 0.5)[0] == pytest.approx(np.pi / 2)
+    assert np.isnan(cohens_h([1.2], 0.01)[0])  # a share of more events than trials
+
+
+def test_an_interval_knows_its_level():
+    assert paired_difference([3], [1], 20, 0.8)[0].level == mean_difference([3], [4], 20, 0.8)[0].level == 0.8
+    for interval in (paired_difference, mean_difference):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            interval([3], [4], 20, 95)

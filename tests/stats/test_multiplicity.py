@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.multiplicity import benjamini_hochberg, holm
+from app.stats.multiplicity import benjamini_hochberg, holm
 
 P = [0.01, 0.04, 0.03, 0.005]
 
@@ -45,3 +45,10 @@ def test_rows_are_adjusted_on_their_own():
     rows = np.array([P, [0.2, 0.001, 0.5, 0.5]])
     for adjust in (benjamini_hochberg, holm):
         np.testing.assert_allclose(adjust(rows), [adjust(row) for row in rows])
+
+
+@pytest.mark.parametrize("adjust", [benjamini_hochberg, holm])
+@pytest.mark.parametrize("wrong", [np.nan, -0.1, 1.1])
+def test_what_is_no_p_value_is_refused(adjust, wrong):
+    with pytest.raises(ValueError, match=f"between 0 and 1; {wrong} does not"):
+        adjust([0.2, wrong])

@@ -1,4 +1,4 @@
-"""Since when? The runs at which a series of numbers moved to another level and stayed there.
+"""The places at which a series of numbers moved to another level and stayed there.
 
 Penalised least squares: of all ways to cut the series into levels of at least `SHORTEST` runs, the one with the
 smallest sum of squared deviations in units of the noise plus `PENALTY` a change, found exactly by dynamic programming

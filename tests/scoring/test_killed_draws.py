@@ -1,10 +1,10 @@
 import numpy as np
-import pytest
 
 from app.scoring.discordance import Discordance
 from app.scoring.paired import measure
-from app.scoring.resampling import case_weights, difference, draws_interval, killed_draws
-from app.scoring.verdict import Rule, decide
+from app.scoring.suites import difference
+from app.scoring.verdict import Rule, decide, killed_draws
+from app.stats.bootstrap import case_weights, widened
 
 CASES, MUTANTS = 200, 40
 
@@ -24,15 +24,6 @@ def campaign(rng, cases=CASES, fragile=0.4):
 def score(discordance, rule):
     suite = np.ones((1, discordance.cases), dtype=np.uint8)
     return float(decide(measure(discordance, suite, rule.p0), rule).killed.mean())
-
-
-def test_each_resample_draws_as_many_cases_as_there_are():
-    weights = case_weights(50, 200, np.random.default_rng(0))
-    assert (weights.sum(axis=1) == 50).all()
-    np.testing.assert_allclose(weights.mean(axis=0), 1, atol=0.35)
-    assert weights.var() == pytest.approx(1 - 1 / 50, abs=0.05)
-    assert case_weights(0, 3, np.random.default_rng(0)).shape == (3, 0)
-    assert (case_weights(1, 3, np.random.default_rng(0)) == 1).all()
 
 
 def test_the_same_generator_gives_the_same_draws():
@@ -55,15 +46,8 @@ def test_interval_covers_the_expected_score_of_such_suites():
     for _ in range(80):
         d = campaign(rng)
         draws = killed_draws(d, case_weights(CASES, rule.resamples, rng), rule).mean(axis=1)
-        covered.append(expected in draws_interval(score(d, rule), draws, rule.level))
+        covered.append(expected in widened(score(d, rule), draws, rule.level))
     assert np.mean(covered) >= 0.90
-
-
-def test_interval_holds_the_score_and_nothing_is_unknown():
-    found = draws_interval(0.2, np.array([0.3, 0.4, 0.5]), 0.95)
-    assert found.low == 0.2
-    assert found.high == pytest.approx(0.495)
-    assert np.isnan(draws_interval(float("nan"), np.array([0.1]), 0.95).low)
 
 
 def test_difference_of_equal_scores_is_nothing():

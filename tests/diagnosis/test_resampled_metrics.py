@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.diagnosis import calibration, metrics, scoring_rules
-from app.diagnosis.bootstrap import _draw, calibration_noise, resample
+from app.diagnosis.resampled_metrics import calibration_interval, calibration_noise, resample
+from app.stats.bootstrap import case_weights, percentile
 
 from .models import sound_model
 
@@ -13,11 +14,10 @@ from .models import sound_model
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 40))
 def test_every_sample_equals_the_numbers_of_its_repeated_cases(seed, classes, cases):
     rows, labels, _ = sound_model(np.random.default_rng(seed), cases, classes, sharp=1)
-    found = resample(rows, labels, np.random.default_rng(seed), resamples=4).values
-    counts = next(_draw(cases, 4, np.random.default_rng(seed))).astype(int)
-    assert (counts.sum(axis=0) == cases).all()
+    found = resample(rows, labels, np.random.default_rng(seed), resamples=4)
+    counts = case_weights(cases, 4, np.random.default_rng(seed))
     for sample in range(4):
-        chosen = np.repeat(np.arange(cases), counts[:, sample])
+        chosen = np.repeat(np.arange(cases), counts[sample])
         p, y = rows[chosen], labels[chosen]
         top1, sure = p.argmax(axis=1), p.max(axis=1)
         matrix = metrics.confusion(top1, y, classes)
@@ -52,7 +52,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
         chosen = np.arange(1000 * seed, 1000 * seed + 250)
         drawn = resample(rows[chosen], labels[chosen], np.random.default_rng(seed), resamples=200)
         for name, value in truth.items():
-            ends = drawn.percentile(name)
+            ends = percentile(drawn[name])
             inside[name] += ends.low <= value <= ends.high
     # Within three standard errors of 0.95 (0.018), and a little for the bootstrap's own roughness.
     assert all(0.89 <= count / 150 <= 0.995 for count in inside.values()), inside
@@ -66,7 +66,8 @@ def test_the_interval_of_a_calibration_error_takes_its_noise_off():
         sure, right = rows.max(axis=1), rows.argmax(axis=1) == labels
         ece = float(calibration.reliability(sure, right).ece)
         noise = calibration_noise(sure, rng)
-        ends = resample(rows, labels, rng, resamples=50).basic("ece", ece, noise=noise["ece"])
+        draws = resample(rows, labels, rng, resamples=50)["ece"]
+        ends = calibration_interval(ece, draws, noise=noise["ece"])
         assert ends.low <= ece <= ends.high
         hits += ends.low == 0
     assert hits >= 56
@@ -91,15 +92,24 @@ def test_adaptive_ece_is_resampled_around_its_value():
     rows, labels, _ = sound_model(rng, 2000, 3, sharp=2)
     rows = rows**3 / (rows**3).sum(axis=1, keepdims=True)
     value = calibration.adaptive_ece(rows.max(axis=1), rows.argmax(axis=1) == labels)
-    drawn = resample(rows, labels, rng, resamples=100).values["adaptive_ece"]
+    drawn = resample(rows, labels, rng, resamples=100)["adaptive_ece"]
     assert abs(np.median(drawn) - value) < 0.01
     assert 0.002 < drawn.std() < 0.02
 
 
 def test_too_many_probabilities_leave_the_classwise_ece_without_an_interval(monkeypatch):
-    monkeypatch.setattr("app.diagnosis.bootstrap.MOST_NUMBERS", 10)
+    monkeypatch.setattr("app.diagnosis.resampled_metrics.MOST_NUMBERS", 10)
     rng = np.random.default_rng(0)
     rows, labels, _ = sound_model(rng, 40, 3)
     drawn = resample(rows, labels, rng, resamples=20)
-    assert np.isnan(drawn.basic("classwise_ece", 0.1).low)
-    assert np.isfinite(drawn.basic("ece", 0.1).low)
+    assert not calibration_interval(0.1, drawn["classwise_ece"]).known
+    assert calibration_interval(0.1, drawn["ece"]).known
+
+
+def test_a_calibration_error_lies_between_nothing_and_all():
+    draws = np.array([0.2, 0.4, 0.6])
+    found = calibration_interval(0.1, draws)
+    assert (found.low, found.high) == (0.0, 0.1)  # reflected, -0.39 to -0.01; widened to hold it; cut at 0
+    found = calibration_interval(0.9, draws)
+    assert (found.low, found.high) == (0.9, 1.0)
+    assert calibration_interval(0.5, draws, noise=0.5).low == 0.0

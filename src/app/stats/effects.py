@@ -1,60 +1,12 @@
-"""Intervals of shares and of paired differences, for one mutant or for arrays of them."""
+"""Effects of paired outcomes with their intervals, many at once: of two shares, and of a mean over the cases."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Two ends of a confidence interval; NaN where there was nothing to measure."""
-
-    low: float
-    """Lower end."""
-    high: float
-    """Upper end."""
-
-    def __contains__(self, value: float) -> bool:
-        """Whether the value lies between the ends, ends included."""
-        return self.low <= value <= self.high
-
-
-UNKNOWN = Interval(float("nan"), float("nan"))
-"""The interval of something that was not measured."""
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Intervals of many quantities at once."""
-
-    low: Floats
-    """(M,): lower ends."""
-    high: Floats
-    """(M,): upper ends."""
-
-    def __getitem__(self, index: int) -> Interval:
-        """The interval of one quantity."""
-        return Interval(float(self.low[index]), float(self.high[index]))
-
-
-def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Score interval of a share (Wilson, JASA 22, 1927, p. 209); unknown without trials."""
-    if trials == 0:
-        return UNKNOWN
-    z2 = _normal_quantile(level) ** 2
-    share = successes / trials
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = float(np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2)))) / (1 + z2 / trials)
-    # At 0 and 1 the ends are exact, whatever the last bit of the square root says.
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes == trials else min(1.0, centre + half)
-    return Interval(low, high)
+from app.stats.interval import Floats, Intervals, check_level
 
 
 def paired_difference(lost: ArrayLike, gained: ArrayLike, cases: int, level: float = 0.95) -> Intervals:
@@ -64,22 +16,25 @@ def paired_difference(lost: ArrayLike, gained: ArrayLike, cases: int, level: flo
     coverage also where few pairs differ, and never empty where none does.
 
     Args:
-        lost: (M,) test cases that the original gets right and the mutant wrong.
-        gained: (M,) test cases the other way round.
+        lost: (M,) cases that are right before and wrong after.
+        gained: (M,) cases the other way round.
         cases: N; 0 gives NaN ends.
-        level: confidence level, between 0 and 1.
+        level: confidence level, in (0, 1).
+
+    Raises:
+        ValueError: the level is not in (0, 1).
     """
     b, c = (
         np.atleast_1d(np.asarray(lost, dtype=np.float64)),
         np.atleast_1d(np.asarray(gained, dtype=np.float64)),
     )
     if cases == 0:
-        return Intervals(np.full(b.shape, np.nan), np.full(b.shape, np.nan))
+        return _unknown(b.shape, level)
     z = _normal_quantile(level)
     observed = (b - c) / cases
     low = _bisect(b, c, cases, low=np.full(b.shape, -1.0), high=observed, target=z)
     high = _bisect(b, c, cases, low=observed, high=np.full(b.shape, 1.0), target=-z)
-    return Intervals(low, high)
+    return Intervals(low, high, level)
 
 
 def mean_difference(total: ArrayLike, squares: ArrayLike, cases: int, level: float = 0.95) -> Intervals:
@@ -93,32 +48,42 @@ def mean_difference(total: ArrayLike, squares: ArrayLike, cases: int, level: flo
         total: (M,) sum of the differences over the test cases.
         squares: (M,) sum of their squares.
         cases: N; 0 gives NaN ends.
-        level: confidence level, between 0 and 1.
+        level: confidence level, in (0, 1).
+
+    Raises:
+        ValueError: the level is not in (0, 1).
     """
     sums, sums2 = (
         np.atleast_1d(np.asarray(total, dtype=np.float64)),
         np.atleast_1d(np.asarray(squares, np.float64)),
     )
     if cases == 0:
-        return Intervals(np.full(sums.shape, np.nan), np.full(sums.shape, np.nan))
+        return _unknown(sums.shape, level)
     mean = sums / (cases + 2)
     error = np.sqrt(((sums2 + 1) / (cases + 2) - mean**2) / (cases + 2))
     half = _normal_quantile(level) * error
     observed = sums / cases
     return Intervals(
-        np.clip(np.minimum(mean - half, observed), -1, 1), np.clip(np.maximum(mean + half, observed), -1, 1)
+        np.clip(np.minimum(mean - half, observed), -1, 1),
+        np.clip(np.maximum(mean + half, observed), -1, 1),
+        level,
     )
 
 
 def cohens_h(before: ArrayLike, after: ArrayLike) -> Floats:
-    """Effect size of two proportions, 2 asin √before - 2 asin √after (Cohen, 1988, eq. 6.2.1)."""
+    """Effect size of two proportions, 2 asin √before - 2 asin √after (Cohen, 1988, eq. 6.2.1); NaN outside [0, 1]."""
     first, second = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    h: Floats = 2 * np.arcsin(np.sqrt(first)) - 2 * np.arcsin(np.sqrt(second))
+    with np.errstate(invalid="ignore"):
+        h: Floats = 2 * np.arcsin(np.sqrt(first)) - 2 * np.arcsin(np.sqrt(second))
     return h
 
 
 def _normal_quantile(level: float) -> float:
-    return float(special.ndtri((1 + level) / 2))
+    return float(special.ndtri((1 + check_level(level)) / 2))
+
+
+def _unknown(shape: tuple[int, ...], level: float) -> Intervals:
+    return Intervals(np.full(shape, np.nan), np.full(shape, np.nan), check_level(level))
 
 
 def _bisect(b: Floats, c: Floats, n: int, *, low: Floats, high: Floats, target: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Resampled sums: the bootstrap of everything that is a function of sums over test cases, in one product.
+"""The headline numbers on bootstrap resamples: whatever is a function of sums over test cases, in one product.
 
 A bootstrap sample of N cases is a vector of N counts. Hits per class, gaps per bin and losses are linear in it,
 so one sparse matrix of features times a block of count vectors gives all of them for all samples; ratios and
@@ -7,14 +7,13 @@ absolute values follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from app.diagnosis import calibration, metrics, scoring_rules
+from app.diagnosis import calibration, scoring_rules
+from app.stats import Interval
+from app.stats.bootstrap import case_weights, reflected
 
 BUDGET = 20_000_000
 """At most so many cases are drawn in all: 0.5 s of CPU. Large sets have narrow intervals anyway."""
@@ -26,41 +25,22 @@ FEWER = 200
 """The adaptive and the classwise ECE, which cost more, are resampled this often."""
 
 
-@dataclass(frozen=True)
-class Resampled:
-    """One array of B values for each number."""
+def calibration_interval(
+    value: float, draws: NDArray[np.float64], *, noise: float = -1.0, level: float = 0.95
+) -> Interval:
+    """The reflected bootstrap interval of a calibration error, within [0, 1].
 
-    values: dict[str, NDArray[np.float64]]
-    """By the name of the number; NaN in samples where it is not defined."""
-
-    def percentile(self, name: str, level: float = 0.95) -> metrics.Interval:
-        """Efron's percentile interval of a number."""
-        found = self.values[name]
-        found = found[np.isfinite(found)]
-        if not found.size:
-            return metrics.Interval(np.nan, np.nan)
-        low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-        return metrics.Interval(float(low), float(high))
-
-    def basic(self, name: str, value: float, *, noise: float = -1.0, level: float = 0.95) -> metrics.Interval:
-        """The percentile interval reflected at the measured value, widened to hold it, within [0, 1].
-
-        Calibration errors are means of absolute values: resampling adds noise, and noise only adds to them.
-        The reflection takes that off again (Davison and Hinkley 1997, section 5.2).
-
-        Args:
-            name: the number.
-            value: as measured.
-            noise: what a perfectly calibrated model stays below (`calibration_noise`); a value up to it gives an
-                interval from 0 on.
-            level: confidence level.
-        """
-        mirrored = self.percentile(name, level)
-        if np.isnan(mirrored.low):
-            return mirrored
-        low, high = 2 * value - mirrored.high, 2 * value - mirrored.low
-        low = 0.0 if value <= noise else min(low, value)
-        return metrics.Interval(max(0.0, low), min(1.0, max(high, value)))
+    Args:
+        value: as measured.
+        draws: (B,) of it.
+        noise: what a perfectly calibrated model stays below (`calibration_noise`); a value up to it gives an
+            interval from 0 on.
+        level: confidence level.
+    """
+    ends = reflected(value, draws, level)
+    if not ends.known:
+        return ends
+    return Interval(0.0 if value <= noise else max(0.0, ends.low), min(1.0, ends.high), level)
 
 
 def calibration_noise(
@@ -111,8 +91,10 @@ def resample(
     *,
     resamples: int = 1000,
     bins: int = 10,
-) -> Resampled:
-    """Bootstrap values of macro and weighted rates, log loss, Brier score and calibration errors.
+) -> dict[str, NDArray[np.float64]]:
+    """Bootstrap draws (B,) by name of macro and weighted rates, log loss, Brier score and calibration errors.
+
+    NaN in samples where a number is not defined; no draws of one that is not resampled.
 
     Args:
         rows: (N, K) probabilities, N of at least 1.
@@ -129,8 +111,10 @@ def resample(
     confidence = rows.max(axis=1)
     missed = (confidence - (rows.argmax(axis=1) == labels))[order]
     blocks: list[dict[str, NDArray[np.float64]]] = []
-    done = 0
-    for counts in _draw(cases, samples, rng):
+    done, block = 0, int(np.clip(BUDGET // (4 * cases), 1, BLOCK))
+    for start in range(0, samples, block):
+        drawn = case_weights(cases, min(block, samples - start), rng)
+        counts = np.ascontiguousarray(drawn.T, dtype=np.float64)
         sums = features @ counts
         found = _rates(sums[: 3 * classes].reshape(3, classes, -1))
         found |= _calibration(sums[3 * classes :], bins, cases)
@@ -141,18 +125,7 @@ def resample(
         )
         blocks.append(found)
         done += counts.shape[1]
-    return Resampled({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
-
-
-def _draw(cases: int, samples: int, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-    """Blocks of (N, b) counts: how often each case is in each of b samples."""
-    block = int(np.clip(BUDGET // (4 * cases), 1, BLOCK))
-    for start in range(0, samples, block):
-        size = min(block, samples - start)
-        drawn = rng.integers(cases, size=(size, cases))
-        drawn += np.arange(size)[:, None] * cases
-        counts = np.bincount(drawn.ravel(), minlength=size * cases).reshape(size, cases)
-        yield np.ascontiguousarray(counts.T, dtype=np.float64)
+    return {name: np.concatenate([each[name] for each in blocks]) for name in blocks[0]}
 
 
 def _features(rows: NDArray[np.float64], labels: NDArray[np.int64], bins: int) -> sparse.csr_array:

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from app.comparison import changepoints
-from app.comparison.changepoints import PENALTY, SHORTEST, changes, noise
+from app.stats import change_points
+from app.stats.change_points import PENALTY, SHORTEST, changes, noise
 
 
 def places(values):
@@ -74,11 +74,11 @@ def test_the_cut_is_the_cheapest_of_all(seed):
         return sum(((part - part.mean()) ** 2).sum() for part in parts) / sigma**2 + PENALTY * (len(ends) - 1)
 
     best = min(cuts(n), key=cost)
-    assert changepoints._segments(values / sigma) == [0, *best[:-1]]
+    assert change_points._segments(values / sigma) == [0, *best[:-1]]
 
 
 def test_equal_numbers_have_no_noise_and_no_change():
-    assert changes([0.5] * 30) == changepoints.Changes(0.0, (changepoints.Level(0, 30, 0.5),))
+    assert changes([0.5] * 30) == change_points.Changes(0.0, (change_points.Level(0, 30, 0.5),))
 
 
 def test_a_lasting_change_of_equal_numbers_is_found_and_a_passing_one_is_not():
@@ -119,7 +119,7 @@ def test_no_numbers_have_no_levels(values):
 def test_few_numbers_have_a_level_and_no_known_noise():
     found = changes([math.nan, 1.0, 2.0, 30.0, 30.0, 30.0])
     assert math.isnan(found.noise)
-    assert found.levels == (changepoints.Level(0, 6, pytest.approx(93 / 5)),)
+    assert found.levels == (change_points.Level(0, 6, pytest.approx(93 / 5)),)
 
 
 def test_units_and_directions_do_not_matter():
