@@ -24,6 +24,7 @@ class m:  # noqa: N801 - what a report is made of, under one short name
         mutant_results.Verdict,
         mutant_results.ClassRecall,
     )
+    SecondarySignals = mutant_results.SecondarySignals
     SignalCoverage, Survivor, Report = SignalCoverage, Survivor, Report
     OperatorScore, LayerScore, TopCase = results.OperatorScore, results.LayerScore, results.TopCase
     ClassScore, Suite, SuiteDifference = results.ClassScore, results.Suite, results.SuiteDifference

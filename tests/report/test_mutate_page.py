@@ -262,7 +262,7 @@ def test_verdicts_are_counted_against_thresholds(make_report: Builder) -> None:
         ("killed_weak", "survived"),
         ("survived", "killed"),
     ]
-    mutants = tuple(changed(base, verdict=a, verdict_thresholds=b) for a, b in pairs)
+    mutants = tuple(replace(base, verdict=a, verdict_thresholds=b) for a, b in pairs)
     report = changed(make_report(per_operator=1), mutants=mutants)
     [section] = [each for each in page(report).sections if each.id == "profiles"]
     table = next(each for each in section.blocks if isinstance(each, Table))
@@ -293,7 +293,7 @@ def test_notes_and_thresholds_in_words(make_report: Builder) -> None:
     base = make_report(per_operator=1).result.mutants[0]
     fired, calm = m.Signal(0.5, 0.1, fired=True), m.Signal(0.0, 0.1, fired=False)
     signals = m.Signals(fired, calm, fired, calm, m.NewCauses(0, 1, fired=False))
-    shown = changed(base, trivial=True, unchanged=False, reason=None, signals=signals)
+    shown = replace(base, trivial=True, unchanged=False, reason=None, signals=signals)
     assert note(shown) == "trivial, accuracy drop, ECE rise"
     assert note(replace(shown, signals=None, trivial=False, unchanged=True)) == "changed no parameter"
     assert note(replace(shown, reason="it raised")) == "it raised"

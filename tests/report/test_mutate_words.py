@@ -57,32 +57,35 @@ def headline(
 
 def test_the_verdict_sentence(make_report: Builder) -> None:
     head = headline(make_report, killed=171, killed_weak=4, survived=38, equivalent=5, invalid=2)
-    assert head[0] == "Your 2,000 test cases notice 171 of 213 faults (80 %, 95 % interval 77–84 %)."
+    assert head[0] == (
+        "The test suite of 2,000 test cases kills 171 of 213 mutants (mutation score 80 %, 95 % interval 77–84 %)."
+    )
     assert head[1] == (
-        "38 faults go unnoticed; 4 are noticed but cost less than 1 point of accuracy. "
-        "A model broken in an unnoticed way would pass these tests."
+        "38 mutants survive; 4 are killed but cost less than 1 point of accuracy. "
+        "A model broken in one of these ways would pass the tests."
     )
 
 
 def test_the_weak_areas_are_named(make_report: Builder) -> None:
     weak = ("weight_noise", "quantization", "mc_dropout", "input_blur")
     meaning = headline(make_report, weak=weak, killed=1, survived=1)[1]
-    assert meaning.startswith("1 fault goes unnoticed.")
+    assert meaning.startswith("1 mutant survives.")
     assert meaning.endswith(
-        "Under half is noticed of weight_noise (25 %), quantization (25 %), mc_dropout (25 %) and 1 more."
+        "Fewer than half of the mutants are killed of weight_noise (25 %), quantization (25 %), mc_dropout (25 %) "
+        "and 1 more."
     )
 
 
-def test_one_test_case_all_noticed(make_report: Builder) -> None:
+def test_one_test_case_that_kills_all(make_report: Builder) -> None:
     head = headline(make_report, n=1, killed=1)
-    assert head[0].startswith("Your 1 test case notices 1 of 1 fault (100 %")
-    assert head[1] == "No fault that was tried goes unnoticed."
+    assert head[0].startswith("The test suite of 1 test case kills 1 of 1 mutant (mutation score 100 %")
+    assert head[1] == "No mutant that was tried survives."
 
 
-def test_undecided_and_only_weakly_noticed_faults(make_report: Builder) -> None:
+def test_undecided_and_only_weakly_killed_mutants(make_report: Builder) -> None:
     head = headline(make_report, killed_weak=1, inconclusive=3)
-    assert head[0].startswith("Your 2,000 test cases notice 0 of 4 faults (0 %")
-    assert head[1] == "1 is noticed but costs less than 1 point of accuracy; 3 could not be decided."
+    assert head[0].startswith("The test suite of 2,000 test cases kills 0 of 4 mutants (mutation score 0 %")
+    assert head[1] == "1 is killed but costs less than 1 point of accuracy; 3 could not be decided."
 
 
 def test_a_suite_too_small_for_any_verdict_says_so(make_report: Builder) -> None:
@@ -92,10 +95,10 @@ def test_a_suite_too_small_for_any_verdict_says_so(make_report: Builder) -> None
     assert sentence not in headline(make_report, n=20, survived=3)[1]
 
 
-def test_mutants_set_aside_are_named_where_they_are_most(make_report: Builder) -> None:
+def test_excluded_mutants_are_named_where_they_are_most(make_report: Builder) -> None:
     meaning = headline(make_report, killed=2, duplicate=5, invalid=1)[1]
-    assert meaning.endswith("6 of 8 mutants were set aside: 1 invalid, 5 duplicates.")
-    assert "set aside" not in headline(make_report, killed=7, duplicate=5, invalid=1)[1]
+    assert meaning.endswith("6 of 8 mutants were excluded: 1 invalid, 5 duplicates.")
+    assert "excluded" not in headline(make_report, killed=7, duplicate=5, invalid=1)[1]
 
 
 def test_campaigns_without_a_score_have_words(make_report: Builder) -> None:
@@ -115,6 +118,6 @@ def test_why_no_mutant_could_be_judged_is_said(make_report: Builder) -> None:
 def test_the_closing_lines(make_report: Builder) -> None:
     report = make_report(per_operator=2)
     lines = words.closing_lines(report, "out/report.html", "http://localhost:5000/#/experiments/1/runs/2")
-    assert lines[0] == words.headline(report)[0]
+    assert tuple(lines[:2]) == words.headline(report)
     assert lines[2:] == ["Report: out/report.html", "MLflow: http://localhost:5000/#/experiments/1/runs/2"]
-    assert len(words.closing_lines(report, "out/report.html")) == 3
+    assert words.closing_lines(report, "out/report.html") == lines[:3]
