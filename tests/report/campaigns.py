@@ -12,7 +12,7 @@ from app.report.lineage import Excluded, Run, Subject
 from app.report.pages.mutate import ARTIFACT, VERSION, Report
 from app.report.schema import Schema
 from app.scoring import mutant_results, results
-from app.scoring.coverage import SignalCoverage
+from app.scoring.results import SignalCoverage
 from app.scoring.survivors import Survivor
 
 

@@ -29,10 +29,10 @@ def test_hardest_first_and_killed_ones_left_out():
         threshold_verdict(STILL | {"ece_rise": 0.025}),
         threshold_verdict(None),
     ]
-    found = survivors(judgement, thresholds)
-    assert [each.mutant for each in found] == [2, 3, 0]
+    found = survivors(judgement, thresholds, "abcde")
+    assert [each.key for each in found] == ["c", "d", "a"]
     assert [each.nearness for each in found] == ["far", "middle", "near miss"]
-    assert [each.reach for each in found] == pytest.approx([0.2, 0.5, 0.8])
+    assert [each.distance for each in found] == pytest.approx([0.2, 0.5, 0.8])
     assert [each.closest_signal for each in found] == ["recall_drop", "ece_rise", "accuracy_drop"]
     assert found[2].needed == (
         f"{needed_losses(judgement, 0)} By thresholds alone: if the accuracy fell by 2.0 points (now by 1.6)."
@@ -42,14 +42,14 @@ def test_hardest_first_and_killed_ones_left_out():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"new_causes": 1.0}, "noticed, 1 new kinds of causes were found."),
+        ({"new_causes": 1.0}, "killed, 1 new kinds of causes were found."),
         ({"autopsy_score_drop": 3.125}, "if the autopsy score fell by 5.0 points (now by 3.12)."),
-        ({"ece_rise": 0.0501}, "noticed, the calibration error rose by 5.01 points."),
+        ({"ece_rise": 0.0501}, "killed, the calibration error rose by 5.01 points."),
         ({"accuracy_drop": -0.004}, "if the accuracy fell by 2.0 points (now by −0.4)."),
     ],
 )
 def test_needed_by_threshold(changes, words):
-    found = survivors(judged([losing(1)]), [threshold_verdict(STILL | changes)])
+    found = survivors(judged([losing(1)]), [threshold_verdict(STILL | changes)], ["m"])
     assert found[0].needed.endswith(f" By thresholds alone: {words}")
 
 
@@ -59,7 +59,7 @@ def test_needed_losses_are_the_fewest_that_kill(delta):
     text = needed_losses(judged([losing(2), *others], delta=delta), 0)
     needed = int(text.split()[2])
     assert text == (
-        f"Noticed if {needed} test cases turned from right to wrong (now 2 did, and 0 the other way)."
+        f"Killed if {needed} test cases turned from right to wrong (now 2 did, and 0 the other way)."
     )
     assert judged([losing(needed), *others], delta=delta).verdicts[0].verdict is Verdict.KILLED
     assert judged([losing(needed - 1), *others], delta=delta).verdicts[0].verdict is not Verdict.KILLED
@@ -74,7 +74,7 @@ def test_needed_repetitions_are_the_fewest_that_make_it_significant():
     text = needed_losses(judged([one_case_lost(1)]), 0)
     needed = int(text.split("to wrong in ")[1].split()[0])
     assert text == (
-        f"Noticed if one test case turned from right to wrong in {needed} of 10 repetitions (now in 1 at most) "
+        f"Killed if one test case turned from right to wrong in {needed} of 10 repetitions (now in 1 at most) "
         "and the mean accuracy fell by 1.0 points (now by 0.1)."
     )
     assert judged([one_case_lost(needed)]).verdicts[0].p_adjusted <= 0.05
@@ -90,9 +90,7 @@ def test_a_suite_that_can_never_kill_says_so():
         rng=np.random.default_rng(0),
         rule=Rule(resamples=10),
     )
-    assert needed_losses(few, 0) == (
-        "Never noticed: 3 test cases are too few (1 turned from right to wrong)."
-    )
+    assert needed_losses(few, 0) == ("Never killed: 3 test cases are too few (1 turned from right to wrong).")
     assert needed_losses(judged([losing(0, times=2)], p0=0.3), 0) == (
-        "Never noticed: 2 repetitions are too few for 100 test cases."
+        "Never killed: 2 repetitions are too few for 100 test cases."
     )

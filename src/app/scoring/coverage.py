@@ -3,29 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from app.scoring.results import SignalCoverage
 from app.scoring.thresholds import SIGNALS, Reading, ThresholdVerdict
-
-
-@dataclass(frozen=True)
-class SignalCoverage:
-    """One signal on the mutants of one kind in one layer; fired, below and unmeasured add up to them."""
-
-    layer: str
-    """Which layer, or the pseudo-layer of the inputs."""
-    kind: str
-    """Kind of operator."""
-    signal: str
-    """Which signal."""
-    fired: int
-    """Mutants on which it reached its threshold."""
-    below: int
-    """Mutants on which it was measured and did not."""
-    unmeasured: int
-    """Mutants on which it was not measured, the invalid ones among them."""
-    only_killer: int
-    """Mutants on which it alone fired: without it they would survive profile `thresholds`."""
 
 
 def signal_coverage(

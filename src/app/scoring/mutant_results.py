@@ -13,6 +13,7 @@ Verdict: TypeAlias = Literal[
     "killed", "killed_weak", "survived", "inconclusive", "equivalent", "duplicate", "invalid"
 ]
 ThresholdVerdict: TypeAlias = Literal["killed", "survived", "invalid"]
+Nearness: TypeAlias = Literal["near miss", "middle", "far"]
 Kind: TypeAlias = Literal["weight", "module", "stochastic", "input"]
 Interval: TypeAlias = tuple[float, float] | None
 """Lower and upper bound at 95 %; None where there is none."""
@@ -143,3 +144,19 @@ class MutantResult:
     """Why it is invalid, equivalent or a duplicate."""
     secondary: SecondarySignals | None = None
     """What is shown beside the verdict; None for a mutant that is not scored, and in older reports."""
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """One mutant that the test suite does not kill."""
+
+    key: str
+    """The mutant's."""
+    distance: float | None
+    """How far its closest signal came: 1 at the threshold, 0 if nothing got worse; None if nothing was measured."""
+    nearness: Nearness | None
+    """The distance in words."""
+    closest_signal: str | None
+    """The signal that came closest to its threshold."""
+    needed: str
+    """What would have killed it, in two sentences: by the significance test, and by thresholds alone."""

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.measures import Value, value
-from app.scoring.coverage import SignalCoverage
-from app.scoring.mutant_results import Interval, Kind, MutantResult
-from app.scoring.survivors import Survivor
+from app.scoring.mutant_results import Interval, Kind, MutantResult, Survivor
 
 PARTIAL_SCORE = "Autopsy score, of the sub-scores that a mutation run knows"
 """It has neither training data nor images, so that its score is not that of an autopsy."""
@@ -185,6 +183,26 @@ class LayerScore:
     """How many of them are killed."""
     mutation_score: float | None
     """Their mutation score; None if none could be judged."""
+
+
+@dataclass(frozen=True)
+class SignalCoverage:
+    """One signal on the mutants of one kind in one layer; fired, below and unmeasured add up to them."""
+
+    layer: str
+    """Which layer, or the pseudo-layer of the inputs."""
+    kind: str
+    """Kind of operator."""
+    signal: str
+    """Which signal."""
+    fired: int
+    """Mutants on which it reached its threshold."""
+    below: int
+    """Mutants on which it was measured and did not."""
+    unmeasured: int
+    """Mutants on which it was not measured, the invalid ones among them."""
+    only_killer: int
+    """Mutants on which it alone fired: without it they would survive profile `thresholds`."""
 
 
 @dataclass(frozen=True)

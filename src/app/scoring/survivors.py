@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from app.scoring.judgement import Judgement
+from app.scoring.mutant_results import Nearness, Survivor
 from app.scoring.paired import repetition_tail
 from app.scoring.thresholds import Reading, ThresholdVerdict
 from app.scoring.verdict import ROUNDING, Verdict
@@ -23,22 +22,6 @@ _MOVES = {
     "autopsy_score_drop": "the autopsy score fell",
 }
 """Signals as clauses."""
-
-
-@dataclass(frozen=True)
-class Survivor:
-    """One mutant that no test noticed enough."""
-
-    key: str
-    """The mutant's."""
-    distance: float | None
-    """How far its closest signal came: 1 at the threshold, 0 if nothing got worse; None if nothing was measured."""
-    nearness: Literal["near miss", "middle", "far"] | None
-    """The distance in words."""
-    closest_signal: str | None
-    """The signal that came closest to its threshold."""
-    needed: str
-    """What would have killed it, in two sentences: by the significance test, and by thresholds alone."""
 
 
 def survivors(
@@ -61,7 +44,7 @@ def survivors(
     return tuple(sorted(found, key=lambda survivor: np.nan_to_num(survivor.distance or 0.0)))
 
 
-def _nearness(reach: float) -> Literal["near miss", "middle", "far"]:
+def _nearness(reach: float) -> Nearness:
     if reach >= NEAR_MISS - ROUNDING:
         return "near miss"
     return "middle" if reach >= FAR - ROUNDING else "far"
@@ -82,9 +65,9 @@ def needed_losses(judgement: Judgement, mutant: int) -> str:
         enough = np.flatnonzero(repetition_tail(times, rule.p0) * right <= limit)
         most = int(seen.lost[mutant].max(initial=0))
         if not enough.size:
-            return f"Never noticed: {times} repetitions are too few for {right} test cases."
+            return f"Never killed: {times} repetitions are too few for {right} test cases."
         return (
-            f"Noticed if one test case turned from right to wrong in {enough[0]} of {times} repetitions (now in {most} "
+            f"Killed if one test case turned from right to wrong in {enough[0]} of {times} repetitions (now in {most} "
             f"at most) and the mean accuracy fell by {_points(rule.delta)} points "
             f"(now by {_points(judgement.verdicts[mutant].effect)})."
         )
@@ -94,10 +77,10 @@ def needed_losses(judgement: Judgement, mutant: int) -> str:
     )
     now = f"{lost} did, and {gained} the other way"
     if not kills.any():
-        return f"Never noticed: {seen.cases} test cases are too few ({lost} turned from right to wrong)."
+        return f"Never killed: {seen.cases} test cases are too few ({lost} turned from right to wrong)."
     needed = int(kills.argmax())
     cases = "test case" if needed == 1 else "test cases"
-    return f"Noticed if {needed} {cases} turned from right to wrong (now {now})."
+    return f"Killed if {needed} {cases} turned from right to wrong (now {now})."
 
 
 def _needed_change(reading: Reading) -> str:
@@ -105,12 +88,12 @@ def _needed_change(reading: Reading) -> str:
         return "nothing was measured"
     if reading.signal == "new_causes":
         if reading.fired:
-            return f"noticed, {reading.value:g} new kinds of causes were found"
+            return f"killed, {reading.value:g} new kinds of causes were found"
         return f"if {reading.threshold:g} new kinds of causes were found (now {reading.value:g})"
     scale = 1.0 if reading.signal == "autopsy_score_drop" else 100.0
     limit, now = _points(reading.threshold, scale), _points(reading.value, scale)
     if reading.fired:
-        return f"noticed, {_MOVES[reading.signal]} by {now} points"
+        return f"killed, {_MOVES[reading.signal]} by {now} points"
     return f"if {_MOVES[reading.signal]} by {limit} points (now by {now})"
 
 

@@ -66,7 +66,7 @@ from app.report.words import (
     points_interval,
     short,
 )
-from app.scoring.coverage import SignalCoverage
+from app.scoring.results import SignalCoverage
 
 
 def page(report: Report, thumbnails: Mapping[int, str] | None = None) -> Page:
