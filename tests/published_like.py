@@ -1,4 +1,4 @@
-"""Generated populations with the traits of the five published DeepEST tables (Guerriero, Pietrantuono and Russo, ICSE 2021).
+"""Generated populations like the five published DeepEST tables (Guerriero, Pietrantuono and Russo, ICSE 2021).
 
 Failures, quantiles of confidence, DSA and LSA of passed and of failed cases, and their rank correlations are those of
 the tables; the cases are drawn. So a plain clone tests what a published table would: `scripts/validate_published.py`
@@ -143,9 +143,11 @@ def write(name: str, folder: Path) -> Path:
         columns[:, 2] = 447.45 + np.where(failed, (predicted + 1) % table.classes, predicted)
     confidence, dsa, lsa = columns.T
     combined = confidence * (1 - dsa / dsa.max())
+    outcome = np.where(failed, "Fail", "Pass")
+    numbers = zip(confidence, dsa, lsa, combined, strict=True)
     rows = [
-        f"{i},{'Fail' if failed[i] else 'Pass'},{predicted[i]},{confidence[i]:.9g},{dsa[i]:.9g},{lsa[i]:.9g},{combined[i]:.9g}"
-        for i in range(SIZE)
+        f"{i},{outcome[i]},{predicted[i]},{','.join(f'{each:.9g}' for each in row)}"
+        for i, row in enumerate(numbers)
     ]
     path = folder / f"{name}.csv"
     path.write_text("\n".join([table.heading, *rows]), encoding="utf-8")
