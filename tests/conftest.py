@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,6 +197,16 @@ class Assay:
 
     def children(self, parent: str) -> list:
         return self.runs(f"tags.`mlflow.parentRunId` = '{parent}'")
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory) -> Path:
+    """The golden folders of the reference implementation of UAMT, unpacked: `c1_dropout/preds`, …"""
+    folder = tmp_path_factory.mktemp("golden")
+    for archive in (Path(__file__).parent / "golden" / "uamt").glob("*.tar.xz"):
+        with tarfile.open(archive) as tree:
+            tree.extractall(folder / archive.name.partition(".")[0], filter="data")
+    return folder
 
 
 @pytest.fixture(scope="session")

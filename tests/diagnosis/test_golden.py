@@ -11,12 +11,8 @@ from app.diagnosis.calibration import confident_error_share
 from app.diagnosis.signals import signals
 from app.records import Predictions
 
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "autopsy-golden"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "autopsy"
 CASES = ("balanced", "imbalanced", "logits", "overconfident", "overlap", "underfit")
-
-pytestmark = pytest.mark.skipif(
-    not GOLDEN.is_dir(), reason="the golden files of the original tool are not here"
-)
 
 
 def load(case):

@@ -11,9 +11,8 @@ import pytest
 from app.tasks import autopsy as task
 from app.tasks.prediction_tables import read_predictions
 
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "autopsy-golden"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "autopsy"
 CASES = ("logits", "overlap")  # tests/diagnosis/test_golden.py has all six
-golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the golden files of the original tool are not here")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +37,6 @@ def arrays(assay):
     return folder, probs, labels
 
 
-@golden
 @pytest.mark.parametrize("case", CASES)
 def test_profile_original_gives_the_originals_numbers(assay, case):
     folder, expected = GOLDEN / case, json.loads((GOLDEN / case / "expected.json").read_text())
@@ -68,7 +66,6 @@ def test_profile_original_gives_the_originals_numbers(assay, case):
         assert own["recall"] == pytest.approx(theirs["recall"])
 
 
-@golden
 def test_a_weak_model_does_not_look_healthy(assay):
     folder = GOLDEN / "underfit"
     ended = assay(

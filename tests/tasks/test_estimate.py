@@ -16,8 +16,8 @@ from app.estimation.tables import read_population
 from app.reporting.estimate.assembly import population_block
 from app.tasks import labelling, populations
 from app.tasks.estimate import Estimate
+from tests import published_like
 
-DEEPEST = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "deepest"
 FEW = ["task=estimate", "model=fashion_cnn", "dataset=fashion", "dataset.max_samples=120", "task.budget=30"]
 TRAIN = ["dataset@task.train=fashion", "task.train.split=train", "task.train.max_samples=200"]
 EVERY = [
@@ -348,10 +348,8 @@ def test_constants_and_missing_weights_are_stated_fallbacks(assay):
     assert "the draws were simple random ones" in notes["deepest_cs"]
 
 
-def test_a_leak_is_flagged():
-    if not DEEPEST.exists():
-        pytest.skip("the published tables are not here")
-    [cases] = populations.tables(str(DEEPEST / "CN12_CIFAR10.csv"), {})
+def test_a_leak_is_flagged(tmp_path):
+    [cases] = populations.tables(str(published_like.write("CN12_CIFAR10", tmp_path)), {})
     block = population_block(cases)
     assert {each.name for each in block.variables if each.leak} == {"lsa"}
 

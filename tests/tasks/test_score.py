@@ -22,14 +22,9 @@ from app.scoring.detection.folder import write_index
 from app.tasks.score import Score
 from app.tracking import Store
 
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "uamt-golden"
 TREE = Path("experiment_results_mc_dropout", "toydet", "dataset", "orig")
 TOLERANCE = 1e-12
 OBJECTS = ("vr", "ie", "mi", "var", "ps")
-
-needs_golden = pytest.mark.skipif(
-    not GOLDEN.is_dir(), reason="the golden folders of the reference are not here"
-)
 
 
 def rows(path: Path) -> dict[str, list[float]]:
@@ -42,13 +37,13 @@ def rows(path: Path) -> dict[str, list[float]]:
 
 
 @pytest.fixture(scope="module")
-def scored(assay):
+def scored(assay, golden):
     """One run of a golden case by its experiment, each once."""
     known = {}
 
     def run(case: str, *given: str):
         if (case, given) not in known:
-            predictions = f"predictions={GOLDEN / case / 'preds'}"
+            predictions = f"predictions={golden / case / 'preds'}"
             known[case, given] = assay("+experiment=score_folder", predictions, *given)
             assert known[case, given].code == 0, known[case, given].err
         return known[case, given]
@@ -73,14 +68,13 @@ def tiny(tmp_path_factory):
     return folder
 
 
-@needs_golden
 @pytest.mark.parametrize(("case", "missing"), [("c1_dropout", 0), ("c2_dropblock", 0), ("c3_edges", 2)])
-def test_the_columns_equal_those_of_the_reference(scored, case, missing):
+def test_the_columns_equal_those_of_the_reference(scored, case, missing, golden):
     ended = scored(case, "profile=deepluq")
-    expected = sorted((GOLDEN / case / "expected").glob("*/*/mutant_*.csv"))
+    expected = sorted((golden / case / "expected").glob("*/*/mutant_*.csv"))
     assert expected
     for path in expected:
-        mine = rows(ended.folder / path.relative_to(GOLDEN / case / "expected"))
+        mine = rows(ended.folder / path.relative_to(golden / case / "expected"))
         theirs = rows(path)
         for image, values in theirs.items():
             assert mine.pop(image) == pytest.approx(values, abs=TOLERANCE, rel=0, nan_ok=True), image
@@ -90,13 +84,12 @@ def test_the_columns_equal_those_of_the_reference(scored, case, missing):
     assert ended.report()["counts"]["unscorable"] == missing
 
 
-@needs_golden
 @pytest.mark.parametrize("case", ["c1_dropout", "c3_edges", "c4_T"])
-def test_the_object_table_equals_that_of_the_reference(scored, case):
+def test_the_object_table_equals_that_of_the_reference(scored, case, golden):
     ended = scored(case, "profile=deepluq")
     table = pd.read_parquet(next(ended.folder.glob("toydet/*/objects.parquet")))
     compared = 0
-    for key, expected in json.loads((GOLDEN / case / "expected" / "objects.json").read_text()).items():
+    for key, expected in json.loads((golden / case / "expected" / "objects.json").read_text()).items():
         operator, tag, image, _ = key.split("/")
         mine = table[(table["mutant"] == f"{operator}_{tag}") & (table["image"] == image)]
         for name in ("match", "miss", "ghost"):
@@ -112,7 +105,6 @@ def test_the_object_table_equals_that_of_the_reference(scored, case):
     assert compared >= 20
 
 
-@needs_golden
 def test_the_report_holds_what_readers_rely_on(scored):
     ended = scored("c1_dropout")
     report = ended.report()
@@ -137,7 +129,6 @@ def test_the_report_holds_what_readers_rely_on(scored):
     assert "notice 3 of 3 mutants" in ended.out
 
 
-@needs_golden
 def test_a_child_is_kept_for_every_mutant(assay, scored):
     ended = scored("c1_dropout")
     parent = ended.report()["run"]["id"]
@@ -157,17 +148,15 @@ def test_a_child_is_kept_for_every_mutant(assay, scored):
     assert run.data.tags["assay.subject"] == "toydet@orig"
 
 
-@needs_golden
-def test_the_same_command_gives_the_same_numbers(assay, scored):
+def test_the_same_command_gives_the_same_numbers(assay, scored, golden):
     first = scored("c1_dropout")
-    again = assay("+experiment=score_folder", f"predictions={GOLDEN / 'c1_dropout' / 'preds'}")
+    again = assay("+experiment=score_folder", f"predictions={golden / 'c1_dropout' / 'preds'}")
     assert again.numbers() == first.numbers()
     assert (again.folder / "mutants.csv").read_bytes() == (first.folder / "mutants.csv").read_bytes()
 
 
-@needs_golden
-def test_own_files_give_the_numbers_of_the_tree(assay, scored, tmp_path):
-    tree = DetectionTree(GOLDEN / "c1_dropout" / "preds", "mc_dropout", "toydet")
+def test_own_files_give_the_numbers_of_the_tree(assay, scored, tmp_path, golden):
+    tree = DetectionTree(golden / "c1_dropout" / "preds", "mc_dropout", "toydet")
     for tag in tree.found:
         name = "original" if tag == tree.original_tag else tree.key(tag)
         save(tree.read(tag, tree.images()), tmp_path / f"{name}.npz")
@@ -228,11 +217,10 @@ def test_a_second_run_of_the_original_sets_p0(assay, tiny, tmp_path):
     assert report["mutants"][1]["obj_p"]["miss"] == pytest.approx(1 / 8)  # 3 images, all signs up
 
 
-@needs_golden
-def test_several_models_and_operators_make_one_report(assay, tmp_path):
+def test_several_models_and_operators_make_one_report(assay, tmp_path, golden):
     root = tmp_path / "preds"
-    shutil.copytree(GOLDEN / "c1_dropout" / "preds", root)
-    shutil.copytree(GOLDEN / "c2_dropblock" / "preds", root, dirs_exist_ok=True)
+    shutil.copytree(golden / "c1_dropout" / "preds", root)
+    shutil.copytree(golden / "c2_dropblock" / "preds", root, dirs_exist_ok=True)
     dropout = root / "experiment_results_mc_dropout"
     shutil.copytree(dropout / "toydet", dropout / "other")
     ended = assay(
@@ -269,7 +257,6 @@ def change(**values):
     return edit
 
 
-@needs_golden
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -282,8 +269,8 @@ def change(**values):
         ),
     ],
 )
-def test_bad_predictions_are_one_line_that_names_them(assay, tmp_path, edit, message):
-    shutil.copytree(GOLDEN / "c1_dropout" / "preds", tmp_path / "preds")
+def test_bad_predictions_are_one_line_that_names_them(assay, tmp_path, edit, message, golden):
+    shutil.copytree(golden / "c1_dropout" / "preds", tmp_path / "preds")
     edit(tmp_path / "preds" / TREE / "mc_dropout_0.3_img_a" / "prediction_3.json")
     assert_refused(assay, message, f"predictions={tmp_path / 'preds'}")
 
@@ -330,7 +317,6 @@ def test_what_does_not_fit_is_refused_at_once(tiny, tmp_path, given, message):
     assert not list(tmp_path.iterdir())
 
 
-@needs_golden
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -341,8 +327,8 @@ def test_what_does_not_fit_is_refused_at_once(tiny, tmp_path, given, message):
         ({"unchanged": "nope"}, "nope/experiment_results_mc_dropout/toydet/dataset/orig: no such folder"),
     ],
 )
-def test_what_a_tree_lacks_is_refused_at_once(tmp_path, given, message):
-    root = str(GOLDEN / "c1_dropout" / "preds")
+def test_what_a_tree_lacks_is_refused_at_once(tmp_path, given, message, golden):
+    root = str(golden / "c1_dropout" / "preds")
     with pytest.raises(UserError, match=re.escape(message)):
         Score(root, scoring=ScoreSettings(), store=Store(folder=tmp_path), **given)
 

@@ -1,13 +1,9 @@
-"""Small detections, and the golden folders where they are."""
-
-from pathlib import Path
+"""Small detections."""
 
 import numpy as np
 import pytest
 
 from app.detections import DetectionLog, Detections
-
-GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "data" / "uamt-golden"
 
 
 def detections(*objects):
@@ -41,10 +37,3 @@ def scene():
 @pytest.fixture
 def one_image():
     return log_of
-
-
-@pytest.fixture(scope="session")
-def golden():
-    if not GOLDEN.is_dir():
-        pytest.skip("the golden folders of the reference implementation are not here")
-    return GOLDEN
