@@ -99,7 +99,7 @@ def test_label_studio_whole_and_minimal(tmp_path, population):
         ("path,name\na/1.png,cat\n", r"has no column 'label'; it has: path, name"),
         ("label\ncat\n", r"has no column 'path'"),
         ("path,label\na/1.png\n", r"line 2 has 1 fields"),
-        ("", r"has no column 'path'; it has: nothing"),
+        ("", r"l.csv: the file is empty"),
     ],
 )
 def test_mistakes_are_named(tmp_path, population, text, said):

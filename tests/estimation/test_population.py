@@ -189,9 +189,9 @@ def test_npz_and_parquet_with_neurons(tmp_path, suffix):
         ("a,a\n1,2\n", None, "two columns have the same name"),
         ("id,confidence\n", None, "has no cases"),
         ("id,confidence\nx,0.5\ny,\n", None, r"must be finite; empty, NaN or infinite in row 1 \(id y\)"),
-        ("id,outcome\nx,maybe\n", None, "holds 'maybe' in row 0"),
-        ("id,predicted\nx,1.5\n", None, "must hold class numbers, row 0"),
-        ("id,predicted\nx,cat\ny,\n", None, "'predicted' must hold classes, row 1 is empty"),
+        ("id,outcome\nx,maybe\n", None, "holds 'maybe' in line 2"),
+        ("id,predicted\nx,1.5\n", None, "must hold class numbers, line 2"),
+        ("id,predicted\nx,cat\ny,\n", None, "'predicted' must hold classes, line 3 is empty"),
         ("id,c\nx,1\n", {"confidence": "conf"}, r"no column 'conf' \(for confidence\); it has: id, c"),
         ("id,c\nx,hello\n", {"confidence": "c"}, "'c' must hold numbers only"),
     ],
@@ -219,7 +219,7 @@ def test_files_that_are_no_tables_are_named(tmp_path):
     (tmp_path / "z.npz").write_bytes(b"PK\x03\x04 not a zip after all")
     with pytest.raises(UserError, match=r"z\.npz is not an NPZ file of plain arrays"):
         read_population(tmp_path / "z.npz")
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="none.csv does not exist"):
         read_population(tmp_path / "none.csv")
     for name in ("t.npz", "t.parquet", "t.txt"):
         (tmp_path / name).write_text("hello", encoding="utf-8")
