@@ -219,7 +219,7 @@ def test_files_that_are_no_tables_are_named(tmp_path):
     (tmp_path / "z.npz").write_bytes(b"PK\x03\x04 not a zip after all")
     with pytest.raises(UserError, match=r"z\.npz is not an NPZ file of plain arrays"):
         read_population(tmp_path / "z.npz")
-    with pytest.raises(UserError, match="none.csv does not exist"):
+    with pytest.raises(UserError, match=r"none\.csv does not exist"):
         read_population(tmp_path / "none.csv")
     for name in ("t.npz", "t.parquet", "t.txt"):
         (tmp_path / name).write_text("hello", encoding="utf-8")

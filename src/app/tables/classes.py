@@ -10,7 +10,7 @@ from app.errors import UserError
 from app.tables.content import called, read_content
 from app.tables.json_content import LINES, read_json
 from app.tables.numerals import whole
-from app.tables.table import canonical
+from app.tables.table import canonical, repeated
 
 _NAMED = ("class_name", "name", "class", "label")
 """Columns of a table of class names."""
@@ -126,7 +126,7 @@ def read_class_names(given: str | Path | Sequence[object], key: str) -> tuple[st
         if not value.strip():
             raise UserError(f"{shown}: entry {place} is empty: give every class a name")
         names.append(value)
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    twice = repeated(names)
     if twice is not None:
         raise UserError(f"{shown} holds {twice!r} twice: give each class its own name")
     return tuple(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,16 @@ def canonical(name: str) -> str:
 def short(cell: str) -> str:
     """A cell in a message."""
     return repr(cell if len(cell) <= 60 else cell[:57] + "...")
+
+
+def repeated(words: Iterable[str]) -> str | None:
+    """The first word that is there a second time; None if all differ."""
+    seen: set[str] = set()
+    for word in words:
+        if word in seen:
+            return word
+        seen.add(word)
+    return None
 
 
 def known(*roles: Collection[str]) -> frozenset[str]:

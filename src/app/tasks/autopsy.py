@@ -280,7 +280,7 @@ class Autopsy:
             self.about,
             n=len(given.labels),
             excluded=self.about.excluded + dropped,
-            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes))),
+            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes, *given.notes))),
         )
         settings = Settings(
             seed=self.seed,
