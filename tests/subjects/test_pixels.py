@@ -57,7 +57,7 @@ def test_a_sample():
         (GREY, LABELS, ["a", "b"], r"labels must be in 0..1 .*but case 3 has 2"),
         (GREY, LABELS - 1, ["a", "b"], r"labels must be in 0..1 .*but case 0 has -1"),
         (GREY, LABELS * 10**6, None, "must number the classes from 0"),
-        (GREY, LABELS, ["a", "b", "a"], "must be different and not empty, but holds 'a'"),
+        (GREY, LABELS, ["a", "b", "a"], "dataset.class_names holds 'a' twice"),
         (GREY, LABELS, [], "class_names is empty"),
         (GREY, LABELS / 1, None, r"labels must be \(N,\) integers, not float64"),
         (GREY, LABELS[:, None], None, r"integers, not int64 of shape \(4, 1\)"),

@@ -15,6 +15,7 @@ from PIL import Image
 from app.errors import UserError
 from app.images import SUFFIXES, Unreadable, decode, read
 from app.subjects.dataset import Excluded, ImageDataset, check_class_names, stratified
+from app.tables import read_class_names
 
 Progress = Callable[[int, int], None]
 """Called with how many files are checked and how many there are."""
@@ -42,7 +43,7 @@ class FileSource:
 def image_folder(
     root: str | Path,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     max_samples: int | None = None,
     seed: int = 0,
     name: str | None = None,
@@ -56,7 +57,7 @@ def image_folder(
 
     Args:
         root: the folder.
-        class_names: the classes in the order of their labels; None sorts the subfolders by name.
+        class_names: the classes in the order of their labels, a list or a file; None sorts the subfolders by name.
         max_samples: keep a stratified sample of so many files, drawn before they are decoded.
         seed: of the sample.
         name: None takes the folder's name.
@@ -96,7 +97,7 @@ def image_folder(
     )
 
 
-def _class_names(top: Path, given: Sequence[str] | None) -> tuple[str, ...]:
+def _class_names(top: Path, given: str | Sequence[str] | None) -> tuple[str, ...]:
     folders = sorted(
         entry.name for entry in top.iterdir() if entry.is_dir() and not entry.name.startswith(".")
     )
@@ -106,7 +107,7 @@ def _class_names(top: Path, given: Sequence[str] | None) -> tuple[str, ...]:
         )
     if given is None:
         return tuple(folders)
-    names = tuple(map(str, given))
+    names = read_class_names(given, "dataset.class_names")
     check_class_names(names)
     extra, missing = sorted(set(folders) - set(names)), [each for each in names if each not in folders]
     if extra:

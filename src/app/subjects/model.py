@@ -17,6 +17,7 @@ from app.subjects.checkpoint import fit, read_checkpoint, read_weights, weights_
 from app.subjects.exported import load_exported
 from app.subjects.formats import Format, locate, recognise
 from app.subjects.preprocess import Preprocess
+from app.tables import read_class_names
 
 Output = Literal["auto", "logits", "probs"]
 
@@ -47,7 +48,7 @@ def assemble(
     module: nn.Module,
     name: str,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
     notes: Sequence[str] = (),
@@ -57,7 +58,7 @@ def assemble(
     Args:
         module: the network, its weights loaded.
         name: letters and digits, without ``@``.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's and notes it.
         output: auto, logits or probs.
         notes: remarks for the report.
@@ -70,10 +71,7 @@ def assemble(
         raise UserError(f"model.name must not be empty nor hold '@': {name!r}")
     if output not in get_args(Output):
         raise UserError(f"model.output must be auto, logits or probs, not {output!r}")
-    names = None if class_names is None else tuple(str(each) for each in class_names)
-    if names is not None and len(set(names)) < len(names):
-        twice = next(each for each in names if names.count(each) > 1)
-        raise UserError(f"model.class_names holds {twice!r} twice: give each output its own name")
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
     if names is not None and len(names) < 2:
         raise UserError(f"model.class_names must name at least two classes, not {list(names)}")
     if any(map(nn.parameter.is_lazy, (*module.parameters(), *module.buffers()))):
@@ -91,7 +89,7 @@ def from_state_dict(
     weights: str | Path | None,
     *,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
     allow_unsafe_load: bool = False,
@@ -102,7 +100,7 @@ def from_state_dict(
         factory: the module itself or what makes it when called without arguments.
         weights: the file; None keeps the weights that the factory gives, which then is noted.
         name: None takes the module's class name.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
         output: auto, logits or probs.
         allow_unsafe_load: let the file run code if it needs more than tensors.
@@ -130,7 +128,7 @@ def from_file(
     path: str | Path,
     *,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
     allow_unsafe_load: bool = False,
@@ -142,7 +140,7 @@ def from_file(
     Args:
         path: the file, or an MLflow model's directory.
         name: None takes the file's name, or the directory's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
         output: auto, logits or probs.
         allow_unsafe_load: let the file run code, which a pickled module always does.

@@ -14,6 +14,7 @@ from PIL import Image
 
 from app.errors import UserError
 from app.subjects.dataset import Bytes, ImageDataset, check_class_names
+from app.tables import read_class_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ def arrays(
     images: str | Path | NDArray[np.generic],
     labels: str | Path | NDArray[np.generic] | None = None,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     max_samples: int | None = None,
     seed: int = 0,
     name: str | None = None,
@@ -43,7 +44,7 @@ def arrays(
         images: (N, H, W) or (N, H, W, C) with C 1 or 3, bytes or floats in [0, 1]; an array, a ``.npy`` file
             or a ``.npz`` file with the keys ``images`` and, if `labels` is None, ``labels``.
         labels: (N,) integers from 0; an array, ``.npy``, or ``.npz`` with the key ``labels``.
-        class_names: what the labels mean; None leaves them numbers.
+        class_names: what the labels mean, a list or a file; None leaves them numbers.
         max_samples: keep a stratified sample of so many.
         seed: of the sample.
         name: None takes the file's name, or ``arrays``.
@@ -58,7 +59,7 @@ def arrays(
     pixels, notes = _pixels(_read(images, "images"))
     classes = _labels(_read(images if labels is None else labels, "labels"), len(pixels))
     named = class_names is not None
-    names = tuple(map(str, class_names)) if class_names is not None else _numbers(classes)
+    names = _numbers(classes) if class_names is None else read_class_names(class_names, "dataset.class_names")
     check_class_names(names)
     outside = np.flatnonzero((classes < 0) | (classes >= len(names)))
     if outside.size:

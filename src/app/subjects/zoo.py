@@ -15,6 +15,7 @@ from app.subjects.checkpoint import fit, read_weights
 from app.subjects.formats import locate
 from app.subjects.model import Model, Output, assemble
 from app.subjects.preprocess import Preprocess
+from app.tables import read_class_names
 
 
 def torchvision_model(
@@ -23,7 +24,7 @@ def torchvision_model(
     *,
     num_classes: int | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "logits",
     allow_unsafe_load: bool = False,
@@ -36,7 +37,7 @@ def torchvision_model(
             torchvision downloads once; those bring their own preprocessing and class names.
         num_classes: outputs of the last layer; None takes the number of class names, or ImageNet's 1,000.
         name: None takes the builder's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
         output: auto, logits or probs.
         allow_unsafe_load: let the file run code if it needs more than tensors.
@@ -45,6 +46,8 @@ def torchvision_model(
         UserError: an unknown builder, unreadable weights, or weights that do not fit.
     """
     from torchvision import models  # noqa: PLC0415  # takes seconds, which other models need not pay
+
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
 
     if builder not in models.list_models(module=models):
         raise UserError(
@@ -72,18 +75,18 @@ def torchvision_model(
         return assemble(
             module,
             name or builder,
-            class_names=class_names or chosen.meta["categories"],
+            class_names=names or chosen.meta["categories"],
             preprocess=preprocess,
             output=output,
         )
     path = locate(weights)
     options: dict[str, Any] = {"init_weights": False} if builder in {"googlenet", "inception_v3"} else {}
-    wanted = num_classes or (len(class_names) if class_names else 1000)
+    wanted = num_classes or (len(names) if names else 1000)
     module = models.get_model(builder, weights=None, num_classes=wanted, **options)
     remedy = f"; model.num_classes is {wanted}" + ("" if num_classes else ", set it to what the file holds")
     notes = fit(module, read_weights(path, allow_unsafe_load), str(path), remedy)
     return assemble(
-        module, name or builder, class_names=class_names, preprocess=preprocess, output=output, notes=notes
+        module, name or builder, class_names=names, preprocess=preprocess, output=output, notes=notes
     )
 
 
@@ -93,7 +96,7 @@ def timm_model(
     *,
     num_classes: int | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "logits",
     allow_unsafe_load: bool = False,
@@ -106,7 +109,7 @@ def timm_model(
         num_classes: outputs of the last layer; None takes the number of class names, or what timm's model
             has.
         name: None takes the builder's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes what timm states.
         output: auto, logits or probs.
         allow_unsafe_load: let the file run code if it needs more than tensors.
@@ -120,7 +123,8 @@ def timm_model(
         raise UserError("model=timm needs the package timm: pip install 'assay[timm]'") from None
     if not timm.is_model(builder.partition(".")[0]):
         raise UserError(_unknown(builder, "timm's models", timm.list_models()))
-    wanted = num_classes or (len(class_names) if class_names else None)
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
+    wanted = num_classes or (len(names) if names else None)
     options = {} if wanted is None else {"num_classes": wanted}
     published = str(weights) == "pretrained"
     path = None if published else locate(weights)
@@ -133,7 +137,7 @@ def timm_model(
     if preprocess is None:
         preprocess = _timm_preprocess(timm.data.resolve_model_data_config, module)
     return assemble(
-        module, name or builder, class_names=class_names, preprocess=preprocess, output=output, notes=notes
+        module, name or builder, class_names=names, preprocess=preprocess, output=output, notes=notes
     )
 
 

@@ -12,8 +12,9 @@ from app.tables.columnar import read_array
 from app.tables.content import read_bytes, read_content
 from app.tables.delimited import refuse_headless
 from app.tables.json_content import parse_json, read_json
+from app.tables.lists import read_entries
 from app.tables.reading import ENDINGS, read_table
-from app.tables.table import CASES, LABELS, PREDICTED, TRUE, Column, Table, canonical, known
+from app.tables.table import CASES, LABELS, PREDICTED, TRUE, Column, Table, canonical, known, repeated
 from app.tables.writing import csv_bytes
 
 __all__ = [
@@ -34,7 +35,9 @@ __all__ = [
     "read_bytes",
     "read_class_names",
     "read_content",
+    "read_entries",
     "read_json",
     "read_table",
     "refuse_headless",
+    "repeated",
 ]

@@ -101,7 +101,9 @@ def unlike(first: Iterable[str], second: Iterable[str]) -> tuple[str, str] | Non
     return None
 
 
-def read_class_names(given: str | Path | Sequence[object], key: str) -> tuple[str, ...]:
+def read_class_names(
+    given: str | Path | Sequence[object], key: str, *, unique: bool = True
+) -> tuple[str, ...]:
     """Names of classes in the order of their numbers, from a list or a file.
 
     A file is a JSON list, a table with a column `name`, or text with one name a line.
@@ -109,6 +111,7 @@ def read_class_names(given: str | Path | Sequence[object], key: str) -> tuple[st
     Args:
         given: the names, or the file.
         key: the configuration's key, for messages.
+        unique: whether all must differ.
 
     Raises:
         UserError: the file cannot be read, holds anything but names, or a name is empty or there twice.
@@ -121,12 +124,14 @@ def read_class_names(given: str | Path | Sequence[object], key: str) -> tuple[st
     names = []
     for place, each in enumerate(found):
         if isinstance(each, bool) or not isinstance(each, str | int | float):
-            raise UserError(f"{shown}: entry {place} must be the name of a class, not {str(each)[:60]!r}")
+            raise UserError(
+                f"{shown}: entry {place} must be the name of a class, not {str(each)[:60]!r}: write names in quotes"
+            )
         value = str(int(each)) if isinstance(each, float) and each.is_integer() else str(each)
         if not value.strip():
             raise UserError(f"{shown}: entry {place} is empty: give every class a name")
         names.append(value)
-    twice = repeated(names)
+    twice = repeated(names) if unique else None
     if twice is not None:
         raise UserError(f"{shown} holds {twice!r} twice: give each class its own name")
     return tuple(names)

@@ -12,7 +12,7 @@ _BEGINS = rf"(?:(?:^|(?<=[;\t\r\n]))(?='*[ ]*[{_RUNS}])|^(?='*[\t\r\n]))"
 """Where a spreadsheet may see a cell begin: also after a semicolon or tab, which separate cells in other countries."""
 _TO_QUOTE = re.compile(_BEGINS)
 _QUOTED = re.compile(rf"(?:(?:^|(?<=[;\t\r\n]))'(?='*[ ]*[{_RUNS}])|^'(?='*[\t\r\n]))")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)", re.ASCII)
 
 
 def neutral(cell: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from app.comparison import Cases, Comparison, Limits, Side, cases, compare_all
 from app.comparison.body import UNSOUND, at, block, count, texts
+from app.comparison.cases import COLUMNS
 from app.comparison.measures import PARTS
 from app.errors import NotPassed, UserError
 from app.job import Job
@@ -17,6 +17,7 @@ from app.reporting import html, lineage, schema
 from app.reporting.compare import figures, page, tables, words
 from app.reporting.compare.report import CompareReport, Settings, Source, compare_report
 from app.runs import Run
+from app.tables import known, read_table
 from app.tasks import runs
 from app.tasks.chosen import Chosen, choose_two
 from app.tracking import Store
@@ -142,13 +143,10 @@ def _cases(chosen: Chosen) -> Cases | None:
     if path is None:
         return None
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            names, *lines = csv.reader(file)
-    except (OSError, ValueError, csv.Error):
+        table = read_table(path, known(COLUMNS))
+    except UserError:
         return None
-    if any(len(line) != len(names) for line in lines):
-        return None
-    return cases({name: [line[place] for line in lines] for place, name in enumerate(names)})
+    return cases({name: column.words() for name, column in table.columns.items() if name in COLUMNS})
 
 
 def source(chosen: Chosen) -> Source:

@@ -20,6 +20,7 @@ from app.reporting.detection_eval.report import DetectionReport, FalseNegative, 
 from app.reporting.figures import save_png
 from app.reporting.lineage import Subject
 from app.runs import Run
+from app.tables import read_class_names
 from app.tasks import runs
 from app.tasks.pictures import PictureFolder
 from app.tracking import Store
@@ -36,7 +37,7 @@ class DetectEval:
         iou: smallest IoU of a match.
         images: folder of the pictures, to show the mistakes and to have YOLO's boxes in pixels; None for neither.
         box_format: of flat JSON: two corners, or a corner and the sides.
-        class_names: of YOLO's class numbers; None for those of ``classes.txt``, or the numbers.
+        class_names: of YOLO's class numbers, a list or a file; None for those of ``classes.txt``, or the numbers.
         coco: whether COCO's scores are measured, too.
         max_detections: the surest detections of an image and class that count there.
         resamples: bootstrap samples of the images.
@@ -56,7 +57,7 @@ class DetectEval:
         iou: float = 0.5,
         images: str | None = None,
         box_format: Literal["xyxy", "xywh"] = "xyxy",
-        class_names: Sequence[str | int] | None = None,
+        class_names: str | Sequence[str | int] | None = None,
         coco: bool = True,
         max_detections: int = 100,
         resamples: int = 200,
@@ -71,7 +72,7 @@ class DetectEval:
             self.ground_truth,
             self.detections,
             box_format=box_format,
-            class_names=None if class_names is None else tuple(map(str, class_names)),
+            class_names=None if class_names is None else read_class_names(class_names, "task.class_names"),
             image_sizes=self.pictures,
         )
 

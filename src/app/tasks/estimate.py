@@ -24,6 +24,7 @@ from app.job import Job
 from app.reporting.estimate import assembly, files, recording, words
 from app.reporting.estimate.assembly import Cases
 from app.reporting.estimate.report import ARTIFACT, VERSION, EstimateReport, Failure, Settings, Use
+from app.reporting.estimate.to_label import TO_LABEL
 from app.reporting.lineage import Excluded, Subject
 from app.reporting.schema import Schema
 from app.runs import Run
@@ -306,11 +307,13 @@ class Estimate:
         budget, population = self.budgets[0], cases.population
         labelling.check_unchanged(blank.populations[0], cases.source, self.labels, job.output)
         known = labelling.known_labels(cases, self.labels, job.output)
+        subject = blank.subject
+        blank = replace(blank, subject=replace(subject, notes=_once([*subject.notes, *known.notes])))
         rng = generator(self.seed, population.name, estimator.name, budget, 0)
         try:
             estimate = estimator.run(population, PartialOracle(known.outcomes), budget, rng)
         except LabelsNeeded as needed:
-            command = files.with_labels(job.command, job.output / files.TO_LABEL)
+            command = files.with_labels(job.command, job.output / TO_LABEL)
             return replace(
                 blank, labelling=assembly.labels_needed(cases, known, needed, budget, command)
             ), known

@@ -23,6 +23,7 @@ from app.subjects.detection.annotations import (
 )
 from app.subjects.detection.dataset import DetectionDataset
 from app.subjects.detection.xml_tree import Element, parse
+from app.tables import read_class_names
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def voc(
     annotations: str | Path,
     images: str | Path,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     first_pixel: Literal[0, 1] = 1,
     max_samples: int | None = None,
     seed: int = 0,
@@ -56,7 +57,7 @@ def voc(
     Args:
         annotations: the folder of XML files.
         images: the folder of pictures that ``filename`` is relative to.
-        class_names: the classes in the order of their labels; None sorts those that occur by name.
+        class_names: the classes in the order of their labels, a list or a file; None sorts those that occur by name.
         first_pixel: what the first pixel is called; 0 for tools that count from 0 and write the pixel after
             the last, so that boxes are taken as they stand.
         max_samples: keep so many pictures.
@@ -84,7 +85,7 @@ def voc(
         if not names:
             raise UserError(f"dataset.annotations {stated_in} holds no object: give dataset.class_names")
     else:
-        names = tuple(map(str, class_names))
+        names = read_class_names(class_names, "dataset.class_names")
         check_class_names(names)
     pictures = []
     for file, root in roots.items():

@@ -19,6 +19,7 @@ from app.subjects.detection.annotations import (
     read_text,
 )
 from app.subjects.detection.dataset import DetectionDataset
+from app.tables import read_class_names
 
 _CLASSES = "classes.txt"
 """Where labelling tools leave the class names, one a line."""
@@ -29,7 +30,7 @@ def yolo(
     images: str | Path,
     labels: str | Path,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     max_samples: int | None = None,
     seed: int = 0,
     name: str | None = None,
@@ -45,7 +46,7 @@ def yolo(
     Args:
         images: the folder of pictures.
         labels: the folder of text files; may be the same.
-        class_names: what the numbers mean; None reads ``classes.txt`` in `labels`, or leaves them numbers.
+        class_names: what the numbers mean (or a file); None reads ``classes.txt`` in `labels`, or leaves them numbers.
         max_samples: keep so many pictures.
         seed: of the draw.
         name: None takes the name of the folder of pictures.
@@ -62,9 +63,8 @@ def yolo(
         raise UserError(f"dataset.images {pictures_in} holds no picture")
     texts = _listed(labels_in, {".txt"})
     if class_names is None and _CLASSES in texts and (labels_in / _CLASSES).is_file():
-        lines = read_text(labels_in / _CLASSES).splitlines()
-        class_names = [line.strip() for line in lines if line.strip()]
-    names = None if class_names is None else tuple(map(str, class_names))
+        class_names = str(labels_in / _CLASSES)
+    names = None if class_names is None else read_class_names(class_names, "dataset.class_names")
     if names is not None:
         check_class_names(names)
     picture_of = _paired(files, texts, pictures_in, labels_in)
