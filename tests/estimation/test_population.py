@@ -188,7 +188,7 @@ def test_npz_and_parquet_with_neurons(tmp_path, suffix):
         ("a,b\n1\n", None, "line 2 has 1 fields, the header has 2"),
         ("a,a\n1,2\n", None, "two columns have the same name"),
         ("id,confidence\n", None, "has no cases"),
-        ("id,confidence\nx,0.5\ny,\n", None, r"must be finite; empty, NaN or infinite in row 1 \(id y\)"),
+        ("id,confidence\nx,0.5\ny,\n", None, r"must be finite; empty, NaN or infinite in line 3 \(id y\)"),
         ("id,outcome\nx,maybe\n", None, "holds 'maybe' in line 2"),
         ("id,predicted\nx,1.5\n", None, "must hold class numbers, line 2"),
         ("id,predicted\nx,cat\ny,\n", None, "'predicted' must hold classes, line 3 is empty"),

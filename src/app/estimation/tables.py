@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.errors import UserError
 from app.estimation.leakage import Leak, leaks
-from app.estimation.population import BoolArray, Population
+from app.estimation.population import BoolArray, FloatArray, Population
 from app.tables import PREDICTED, TRUE, Column, Table, canonical, known, read_table, refuse_headless
 from app.tables.classes import unlike
 from app.tables.numerals import whole
@@ -29,6 +30,8 @@ _ALIASES = {
 _OTHERS = ("dsa", "lsa", "margin", "entropy")
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".npz", ".json", ".jsonl")
 """Of populations."""
+_SHOWN = 5
+_THOUSAND = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 _FAILED = {"fail", "failed", "failure", "1", "true", "1.0"}
 _PASSED = {"pass", "passed", "correct", "0", "false", "0.0"}
 
@@ -136,26 +139,32 @@ def read_population(
             continue
         if column.numbers is not None:
             auxiliary[column.name.lower()] = column
-        elif column.bad is not None and column.bad[0] > 0:
+        elif column.bad is not None and (column.bad[0] > 0 or _THOUSAND.fullmatch(column.bad[1].strip())):
             row, cell = column.bad
             notes.append(
                 f"column {column.name!r} is not used: it holds {short(cell)} in {table.where(row)}, which is no number"
             )
-    ids = places["id"]
     classed = [column for column in (places["predicted"], places["label"]) if column is not None]
     classes, class_names = _classes(classed, table)
     predicted = classes[0] if places["predicted"] else None
     neurons = places["neurons"]
     if neurons is not None and neurons.matrix is None:
         raise UserError(f"{table.shown}: column {neurons.name!r} must hold a list of numbers in every row")
-    population = Population(
-        name or path.stem,
-        np.asarray([str(row) for row in range(table.size)] if ids is None else ids.words(), dtype=np.str_),
-        {role: table.require_numbers(column) for role, column in auxiliary.items()},
-        predicted,
-        None if neurons is None or neurons.matrix is None else neurons.matrix.astype(np.float64),
-        tuple(notes),
-    )
+    ids = _ids(places["id"], table)
+    values = {
+        role: _finite(table.require_numbers(column), column, ids, table) for role, column in auxiliary.items()
+    }
+    try:
+        population = Population(
+            name or path.stem,
+            np.asarray(ids, dtype=np.str_),
+            values,
+            predicted,
+            None if neurons is None or neurons.matrix is None else neurons.matrix.astype(np.float64),
+            tuple(notes),
+        )
+    except UserError as error:
+        raise UserError(f"{table.shown}: {error}") from None
     failures: BoolArray | None = None
     if places["outcome"]:
         failures = _outcomes(places["outcome"], table)
@@ -163,6 +172,34 @@ def read_population(
     if failures is None and true is not None and predicted is not None:
         failures = true != predicted
     return PopulationTable(population, failures, leaks(population, failures), class_names, true)
+
+
+def _ids(column: Column | None, table: Table) -> list[str]:
+    """The names of the cases, which are all different; their numbers without a column of names."""
+    if column is None:
+        return [str(row) for row in range(table.size)]
+    ids = column.words()
+    seen: dict[str, int] = {}
+    for row, each in enumerate(ids):
+        first = seen.setdefault(each, row)
+        if first != row:
+            raise UserError(
+                f"{table.shown}: ids must be unique, but {table.where(first)} and {table.where(row)} share "
+                f"{short(each)}: give each case a name of its own"
+            )
+    return ids
+
+
+def _finite(values: FloatArray, column: Column, ids: Sequence[str], table: Table) -> FloatArray:
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        where = ", ".join(f"{table.where(row)} (id {ids[row]})" for row in bad[:_SHOWN].tolist())
+        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        raise UserError(
+            f"{table.shown}: column {column.name!r} must be finite; empty, NaN or infinite in {where}{more}: "
+            "fill it, or leave the column out"
+        )
+    return values
 
 
 def _find(table: Table, role: str, mapping: Mapping[str, str]) -> Column | None:
