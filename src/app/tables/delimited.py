@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from app.errors import UserError
 from app.tables.content import Content
@@ -46,14 +46,15 @@ def read_delimited(content: Content, names: Collection[str]) -> Table:
     if doubtful:
         shown = ", ".join(first[1])
         notes.append(f"{content.path.name}: the first line ({shown}) was read as the names of the columns")
-    titles = _titles(first[1], cut, header, content.shown)
-    lines, collected = _collected(cut, titles, header, content.shown)
+    titles = _titles(first[1], header, content.shown)
+    lines, collected, kept = _collected(cut, titles, header, content.shown)
     columns = {}
     for place, name in enumerate(titles):
         values = collected[place].values()
         empty = not name.strip() and header and values is None and collected[place].bad is None
         if not (empty and place):  # a separator at the end of each line makes an empty column
-            columns[name] = Column(name.strip(), _words(cut, place, header), values, bad=collected[place].bad)
+            words = _words(cut, place, header, kept[place] if len(kept[place]) == len(lines) else None)
+            columns[name] = Column(name.strip(), words, values, bad=collected[place].bad)
     found, numbered, more = (
         without_index(columns, len(lines), content.path.name) if header else (columns, False, ())
     )
@@ -96,7 +97,7 @@ class _Cut:
             titled = any(canonical(cell) in names for cell in rows[0] if cell.strip())
             even = sum(len(_trimmed(row, len(rows[0]))) == len(rows[0]) for row in rows) / len(rows)
             if separator == _BLANK and not (
-                even == 1 and (titled or all(_numeric(cell) for row in rows for cell in row))
+                even == 1 and (titled or all(_numeric(cell) for row in rows[1:] for cell in row))
             ):
                 continue
             score = (titled, even, separator != _BLANK)
@@ -111,9 +112,11 @@ class _Cut:
             UserError: the quotes do not match, or a cell is larger than any cell is.
         """
         separator = separator or self.separator
-        lines = iter(self.content.lines())
+        lines: Iterator[str] = iter(self.content.lines())
         for _ in range(self._skipped):
             next(lines, None)
+        first = next(lines, "")  # NumPy writes a header as a comment
+        lines = chain([first.removeprefix("# ")], lines)
         if separator == _BLANK:
             for place, line in enumerate(lines, start=1 + self._skipped):
                 if line.strip():
@@ -179,12 +182,10 @@ def _is_header(
     return fractions or len(numbers) > 2, len(numbers) == 2 and fractions
 
 
-def _titles(first: Sequence[str], cut: _Cut, header: bool, shown: str) -> list[str]:
+def _titles(first: Sequence[str], header: bool, shown: str) -> list[str]:
     if not header:
         return [f"column {place}" for place in range(1, len(first) + 1)]
     titles = [restored(cell).strip() for cell in first]
-    if cut.separator == _BLANK and titles and titles[0] == "#":
-        titles = titles[1:]
     seen: dict[str, int] = {}
     for place, title in enumerate(titles):
         if title and title in seen:
@@ -197,16 +198,21 @@ def _titles(first: Sequence[str], cut: _Cut, header: bool, shown: str) -> list[s
     return [title or " " * place for place, title in enumerate(titles)]
 
 
-def _collected(cut: _Cut, titles: Sequence[str], header: bool, shown: str) -> tuple[list[int], list[Numbers]]:
-    """The lines of the rows, and each column's numbers."""
+def _collected(
+    cut: _Cut, titles: Sequence[str], header: bool, shown: str
+) -> tuple[list[int], list[Numbers], list[list[str]]]:
+    """The lines of the rows, each column's numbers, and the cells of those columns that are text."""
     width = len(titles)
+    kept: list[list[str]] = [[] for _ in titles]
     columns = [Numbers(cut.separator) for _ in titles]
     lines: list[int] = []
     rows: list[list[str]] = []
 
     def hand_over() -> None:
-        for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+        for column, cells, text in zip(columns, zip(*rows, strict=True), kept, strict=True):
             column.take(cells)
+            if column.bad is not None:
+                text.extend(cells)
         rows.clear()
 
     for line, given in islice(cut.rows(), 1 if header else 0, None):
@@ -222,12 +228,17 @@ def _collected(cut: _Cut, titles: Sequence[str], header: bool, shown: str) -> tu
             hand_over()
     if rows:
         hand_over()
-    return lines, columns
+    return lines, columns, kept
 
 
-def _words(cut: _Cut, place: int, header: bool) -> Callable[[], list[str]]:
+def _words(cut: _Cut, place: int, header: bool, kept: list[str] | None) -> Callable[[], list[str]]:
+    """What gives the cells of a column: those of numbers are read again, so that no table is held twice."""
+
     def words() -> list[str]:
-        return [restored(cells[place]) for _, cells in islice(cut.rows(), 1 if header else 0, None)]
+        cells = (
+            (row[place] for _, row in islice(cut.rows(), 1 if header else 0, None)) if kept is None else kept
+        )
+        return [restored(cell) for cell in cells]
 
     return words
 

@@ -60,16 +60,20 @@ class Numbers:
         return values if len(values) and not np.isnan(values).all() else None
 
     def _fast(self, cells: Sequence[str]) -> bool:
+        """Takes cells that are all plain numbers of one kind, as nearly all columns are; whether it did."""
+        joined = "\n".join(cells)
+        if "_" in joined:
+            return False
+        mark = "." if "." in joined else ""
+        if self._certain and not mark and "," in joined:
+            mark, cells = ",", joined.replace(",", ".").split("\n")
+        if self._commas and mark and self._mark not in {"", mark}:
+            return False
         try:
             values = np.array([float(cell) for cell in cells])
         except ValueError:
             return False
-        if any("_" in cell for cell in cells):
-            return False
-        if self._commas and self._mark != "." and any("." in cell for cell in cells):
-            if self._mark == ",":
-                return False
-            self._mark = "."
+        self._mark = mark or self._mark
         self._parts.append(values)
         self._count += len(cells)
         return True
