@@ -166,6 +166,14 @@ def test_the_ground_rests_on_nothing():
     assert not wrong, said(wrong)
 
 
+def test_tables_are_read_and_written_in_one_place():
+    wrong = [each for each in imports() if each.module == "csv" and place_of(each) != "tables"]
+    assert not wrong, said(wrong)
+    for path in FILES:
+        text = path.read_text()
+        assert not any(call in text for call in (".read_csv(", ".to_csv(", ".read_parquet(")), path
+
+
 def test_nothing_below_imports_a_task():
     wrong = [each for each in imports() if each.room == "tasks" and place_of(each) not in {"tasks", "sweep"}]
     assert not wrong, said(wrong)

@@ -225,3 +225,60 @@ def test_files_that_are_no_tables_are_named(tmp_path):
         (tmp_path / name).write_text("hello", encoding="utf-8")
         with pytest.raises(UserError, match=name):
             read_population(tmp_path / name)
+
+
+GERMAN = "path;confidence;predicted;note\r\na;0,9;cat;x\r\nb;0,25;dog;y\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_german_spreadsheet_is_read_as_meant(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes(GERMAN.encode(encoding))
+    population = read_population(tmp_path / "t.csv").population
+    assert population.ids.tolist() == ["a", "b"]
+    assert population.column("confidence").tolist() == [0.9, 0.25]
+    assert list(population.columns) == ["confidence"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "a,0.9\nb,0.8\n",
+            r"t.csv: line 1 is no header but a case \('a', '0.9'\): put a line with the names",
+        ),
+        ("id,dsa\na,1\nb,x\n", None),
+        (
+            "id,predicted,label\na,Cat,cat\n",
+            "has the class 'Cat' and column 'label' 'cat': spell a class alike",
+        ),
+        ("id,dsa\na,1\na,2\n", "t.csv: ids must be unique, but line 2 and line 3 share 'a'"),
+        (
+            "id,confidence\na,99.5\nb,3\n",
+            r"t.csv: .*confidence must lie in .* per cents are to be divided by 100",
+        ),
+    ],
+)
+def test_tables_that_could_mislead(tmp_path, text, said):
+    (tmp_path / "t.csv").write_text(text)
+    if said is None:
+        notes = read_population(tmp_path / "t.csv").population.notes
+        assert notes == ("column 'dsa' is not used: it holds 'x' in line 3, which is no number",)
+        return
+    with pytest.raises(UserError, match=said):
+        read_population(tmp_path / "t.csv")
+
+
+def test_rounding_takes_no_confidence_out_of_range():
+    exact = Population("p", IDS, {"confidence": [1.0000001, 0.2, -1e-9, 1.0]})
+    assert exact.column("confidence").tolist() == [1.0, 0.2, 0.0, 1.0]
+    assert exact.notes == ()
+    coarse = Population("p", IDS, {"confidence": [1.0005, 0.2, 0.0, 1.0]})
+    assert "confidence lies up to 0.0005 outside [0, 1]" in coarse.notes[0]
+    with pytest.raises(UserError, match="not so in row 0"):
+        Population("p", IDS, {"confidence": [1.01, 0.2, 0.0, 1.0]})
+
+
+@pytest.mark.parametrize("title", ["row ID", "Row_ID", "row-id", "FILE NAME", "image_path"])
+def test_columns_of_ids(tmp_path, title):
+    (tmp_path / "t.csv").write_text(f"{title},confidence\n007,0.5\n7,0.25\n")
+    assert read_population(tmp_path / "t.csv").population.ids.tolist() == ["007", "7"]

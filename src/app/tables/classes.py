@@ -125,7 +125,7 @@ def read_class_names(
     for place, each in enumerate(found):
         if isinstance(each, bool) or not isinstance(each, str | int | float):
             raise UserError(
-                f"{shown}: entry {place} must be the name of a class, not {str(each)[:60]!r}: write names in quotes"
+                f"{shown}: entry {place} must be the name of a class in quotes, not {str(each)[:60]!r}"
             )
         value = str(int(each)) if isinstance(each, float) and each.is_integer() else str(each)
         if not value.strip():
