@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from app import config as configuration
+from app import interrupts
 from app.errors import UserError
 from app.job import Job
 
@@ -170,4 +170,4 @@ def _ranks(output: Path) -> Iterator[None]:
             for name, value in variables.items():
                 if value is None:
                     os.environ.pop(name, None)
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # Lightning leaves it ignored
+            interrupts.listen_again()  # Lightning leaves it ignored
