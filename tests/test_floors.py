@@ -13,11 +13,25 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
-GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images", "workplaces"}
+GROUND = {
+    "records",
+    "errors",
+    "faults",
+    "interrupts",
+    "durable",
+    "detections",
+    "runs",
+    "writer",
+    "lineage",
+    "job",
+    "progress",
+    "images",
+    "workplaces",
+}
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
-HISTORY = {"tracking", "pages"}
+HISTORY = {"tracking", "pages", "database", "patience"}
 HYDRA = {"hydra", "omegaconf"}
 ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
 """Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""

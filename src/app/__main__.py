@@ -59,6 +59,8 @@ def main() -> int:
         return _ran()
     except (Exception, KeyboardInterrupt) as error:  # a sweep could not be ended
         return _stopped(error)
+    finally:
+        configuration.release()
 
 
 def _ran() -> int:

@@ -93,4 +93,8 @@ def _place(error: BaseException) -> str:
     if not (theirs or written):
         return ""
     file, line = (theirs or written)[-1]
-    return f", at {file}:{line}" if theirs else f", at {Path(file).relative_to(Path(_OURS).parent)}:{line}"
+    for folder in (Path.cwd(), Path(_OURS).parent):
+        if Path(file).is_relative_to(folder):
+            file = str(Path(file).relative_to(folder))
+            break
+    return f", at {file}:{line}"

@@ -50,6 +50,7 @@ def execute(config: DictConfig) -> None:
         ):  # further processes leave the talking to the first
             logging.getLogger(name).setLevel(logging.WARNING)
     output = Path(context.runtime.output_dir)
+    configuration.claim(output, f"output={output}")
     job = Job(
         output=output,
         config=configuration.plain(config),

@@ -162,7 +162,7 @@ class SweepRun(Callback):
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Make the folder of a single job, or refuse it in words."""
         try:
-            configuration.make_folder(config, "hydra.run.dir")
+            configuration.own_folder(config, "hydra.run.dir")
         except UserError as error:  # Hydra would make a warning of it, and go on
             raise SystemExit(f"error: {complaints.sentence(error)}") from error
 
@@ -172,7 +172,7 @@ class SweepRun(Callback):
         command = shlex.join(["python", "-m", "app", "-m", *overrides])
         try:
             store = launch.build(config, "tracking")
-            output = configuration.make_folder(config, "hydra.sweep.dir")
+            output = configuration.own_folder(config, "hydra.sweep.dir")
             run = store.start("sweep", task="sweep", kind="sweep", tags={"command": command})
         except UserError as error:  # the same
             raise SystemExit(f"error: {complaints.sentence(error)}") from error

@@ -153,7 +153,12 @@ class Probe(pl.LightningModule):
             rows = (
                 torch.cat([part for part in parts if part is not None], dim=1)[wanted].float().cpu().numpy()
             )
-        arrays: dict[str, Any] = {"cases": batch.cases, "scores": scores, "embedded": batch.cases[wanted], "rows": rows}
+        arrays: dict[str, Any] = {
+            "cases": batch.cases,
+            "scores": scores,
+            "embedded": batch.cases[wanted],
+            "rows": rows,
+        }
         durable.write(lambda file: np.savez(file, **arrays), file_of(self.folder, batch.number))
         self.advance(len(batch.cases))
         return batch.number
