@@ -68,7 +68,7 @@ class PatientClient:
             self._check_file(self._file)
         begin = time.monotonic()
         while True:
-            watch = threading.Timer(SAID_AFTER, self._say, [f"for {SAID_AFTER:.0f} s"])
+            watch = threading.Timer(SAID_AFTER, self._say, [f"has not answered for {SAID_AFTER:.0f} s"])
             watch.daemon = True
             watch.start()
             try:
@@ -80,7 +80,7 @@ class PatientClient:
                 if over or not self._may_pass(error):
                     self._lost = f"tracking.uri={self._address} {self._failed(error)}"
                     raise Fault(self._lost) from error
-                self._say(f"({_reason(error)})")
+                self._say(f"does not answer ({_reason(error)})")
                 self._hurried.wait(PAUSE)
             else:
                 if self.is_away:
@@ -121,7 +121,7 @@ class PatientClient:
         if not self.is_away:
             self.is_away = True
             again = "" if self._hurried.is_set() else f": it is tried again for {minutes(self._seconds)}"
-            log.warning("tracking.uri=%s does not answer %s%s", self._address, what, again)
+            log.warning("tracking.uri=%s %s%s", self._address, what, again)
 
 
 def minutes(seconds: float) -> str:
@@ -137,14 +137,16 @@ def _is_lower(error: BaseException | None) -> bool:
 
 def _reason(error: Exception) -> str:
     """Why, without the layers that have handed the message on."""
-    text = one_line(error)
-    if "locked" in text:
-        return "another program holds it locked"
-    for sign, words in {
+    whole = str(error)
+    known = {
+        "locked": "another program holds it locked",
         "Connection refused": "the connection is refused",
         "timed out": "no answer in time",
-    }.items():
-        if sign in text:
+    }
+    for sign, words in known.items():
+        if sign in whole:
             return words
+    text = next((line for line in whole.splitlines() if not line.startswith("(raised as a result")), whole)
+    text = one_line(text)
     text = re.sub(r"^\(\w+\.\w+\) ", "", text)
     return text if len(text) <= 200 else f"{text[:200]} …"

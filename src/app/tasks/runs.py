@@ -58,13 +58,17 @@ def opened(
     kept = f"what was done is kept: go on with resume={run.id}"
     go_on = kept if resumable else f"{task} keeps nothing half done: run the same command again"
     go_on = "" if job.quiet else go_on  # the larger job says what is kept
-    done = False
+    done, before = False, _identity(job.output)
     os.environ[RUN_VARIABLE] = ranks.told(run.id)
     try:
         with run:
             if resume is None:
                 _describe(run, job, subject)
             yield run
+            if (
+                _identity(job.output) != before
+            ):  # what was written before is lost, whoever made the folder again
+                raise Fault(f"the output folder {job.output} was deleted while the run went on")
         done = True
     except UserError as error:
         if run.is_kept:
@@ -87,6 +91,14 @@ def opened(
         if done or not resumable:
             with interrupts.held():
                 shutil.rmtree(place, ignore_errors=True)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of the same name; None if there is none."""
+    with suppress(OSError):
+        facts = folder.stat()
+        return facts.st_dev, facts.st_ino
+    return None
 
 
 def _further(store: Store) -> Iterator[Run]:
