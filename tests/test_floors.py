@@ -17,8 +17,12 @@ GROUND = {
     "records",
     "errors",
     "tables",
+    "faults",
+    "interrupts",
+    "durable",
     "detections",
     "runs",
+    "writer",
     "lineage",
     "job",
     "progress",
@@ -28,7 +32,7 @@ GROUND = {
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
-HISTORY = {"tracking", "pages"}
+HISTORY = {"tracking", "pages", "database", "patience"}
 HYDRA = {"hydra", "omegaconf"}
 ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
 """Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""

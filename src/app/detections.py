@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app import durable
 from app.errors import UserError
 
 Reals = NDArray[np.floating[Any]]
@@ -272,19 +273,16 @@ def _narrow(values: Reals) -> Reals:
 def save(log: DetectionLog, path: Path) -> None:
     """Write a log as one ``.npz``; equal logs give equal bytes, and no number loses a bit."""
     header = {"format": FORMAT, "version": VERSION, "semantics": log.semantics, "images": list(log.images)}
-    unfinished = path.with_name(path.name + ".part")
-    with unfinished.open("wb") as file:
-        np.savez(
-            file,
-            header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            repetitions=log.repetitions.astype(np.int32),
-            offsets=log.offsets.astype(np.int64),
-            boxes=_narrow(log.boxes),
-            labels=log.labels.astype(np.int32),
-            scores=_narrow(log.scores),
-            probs=_narrow(log.probs),
-        )
-    unfinished.replace(path)
+    arrays: dict[str, Any] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "repetitions": log.repetitions.astype(np.int32),
+        "offsets": log.offsets.astype(np.int64),
+        "boxes": _narrow(log.boxes),
+        "labels": log.labels.astype(np.int32),
+        "scores": _narrow(log.scores),
+        "probs": _narrow(log.probs),
+    }
+    durable.write(lambda file: np.savez(file, **arrays), path)
 
 
 def load(path: Path) -> DetectionLog:

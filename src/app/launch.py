@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from app import config as configuration
+from app import interrupts
 from app.errors import UserError
 from app.job import Job
 
@@ -50,6 +50,7 @@ def execute(config: DictConfig) -> None:
         ):  # further processes leave the talking to the first
             logging.getLogger(name).setLevel(logging.WARNING)
     output = Path(context.runtime.output_dir)
+    configuration.claim(output, f"output={output}")
     job = Job(
         output=output,
         config=configuration.plain(config),
@@ -170,4 +171,4 @@ def _ranks(output: Path) -> Iterator[None]:
             for name, value in variables.items():
                 if value is None:
                     os.environ.pop(name, None)
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # Lightning leaves it ignored
+            interrupts.listen_again()  # Lightning leaves it ignored

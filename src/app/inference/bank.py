@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from app.faults import short_of_memory
 from app.inference.batches import Batch
 from app.inference.blocks import Block
 from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes, scores_of
@@ -162,9 +163,9 @@ class MutantBank(pl.LightningModule):
             try:
                 parts = self._mutant(mutant, start, batch, x, original)
                 return [np.concatenate(part) for part in zip(*parts, strict=True)]
-            except (torch.OutOfMemoryError, MemoryError):
-                raise
             except Exception as error:
+                if short_of_memory(error):  # it says nothing about the mutant
+                    raise
                 text = (str(error).strip() or type(error).__name__).splitlines()[0]
                 self._failed[mutant.key] = f"{type(error).__name__}: {text}"[:300]
         shape = (mutant.repetitions, len(batch.cases))

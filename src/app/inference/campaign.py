@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -15,10 +14,12 @@ import torch
 from torch import nn
 
 from app.errors import UserError
+from app.faults import short_of_memory
 from app.inference.bank import Classifier, MutantBank
 from app.inference.batches import Batches, Images
 from app.inference.blocks import Block, BlockStore
 from app.inference.outcomes import OutputType, refused, resolve_output, scores_of
+from app.inference.passes import predict
 from app.inference.replay import Replay
 from app.mutation.mutant import Mutant
 from app.records import Predictions
@@ -110,6 +111,8 @@ def examine(
         except UserError:
             raise
         except Exception as error:
+            if short_of_memory(error):
+                raise
             raise refused(module, batch, error) from error
     if scores.shape[0] != batch.shape[0]:
         raise UserError(
@@ -192,8 +195,7 @@ def run(
 
             bank = MutantBank(classifier, mutants, save=save, group=group, replay=replay)
             with nullcontext() if replay is None else replay.installed():
-                _predict(trainer, bank, batches, workers)
-            trainer.strategy.barrier()
+                predict(trainer, bank, batches.loader(workers))
         if group == 0:
             _refuse_broken(store.gather(group, count), len(images))  # on every rank, so that all of them stop
         if trainer.is_global_zero:
@@ -205,14 +207,6 @@ def _refuse_broken(block: Block, cases: int) -> None:
     if broken.size:
         what = "test case" if broken.size == 1 else f"{broken.size} test cases, the first is"
         raise UserError(f"the original model gives NaN or infinity for {what} {broken[0]}")
-
-
-def _predict(trainer: Any, bank: MutantBank, batches: Batches, workers: int) -> None:
-    try:
-        trainer.predict(bank, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
 
 
 def _outcomes(block: Block, mutants: Sequence[Mutant], cases: int) -> GroupOutcomes:

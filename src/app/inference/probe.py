@@ -5,8 +5,6 @@ Ranks share batches and leave a file for each, so that the first of them gathers
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +18,14 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from app import durable
 from app.errors import UserError
+from app.faults import short_of_memory
 from app.inference.bank import Classifier
 from app.inference.batches import Batch, Batches, Images
 from app.inference.layers import Layers, find_layers
 from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output, scores_of
+from app.inference.passes import predict
 
 NOWHERE = Layers((), inputs=False)
 """No layer."""
@@ -84,6 +85,8 @@ def examine(
         except UserError:
             raise
         except Exception as error:
+            if short_of_memory(error):
+                raise
             raise refused(module, batch, error) from error
     if scores.shape[0] != batch.shape[0]:
         raise UserError(
@@ -150,11 +153,13 @@ class Probe(pl.LightningModule):
             rows = (
                 torch.cat([part for part in parts if part is not None], dim=1)[wanted].float().cpu().numpy()
             )
-        path = file_of(self.folder, batch.number)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        with temporary.open("wb") as file:
-            np.savez(file, cases=batch.cases, scores=scores, embedded=batch.cases[wanted], rows=rows)
-        temporary.replace(path)
+        arrays: dict[str, Any] = {
+            "cases": batch.cases,
+            "scores": scores,
+            "embedded": batch.cases[wanted],
+            "rows": rows,
+        }
+        durable.write(lambda file: np.savez(file, **arrays), file_of(self.folder, batch.number))
         self.advance(len(batch.cases))
         return batch.number
 
@@ -202,12 +207,7 @@ def probe(
         finite=finite,
         advance=lambda cases: advance(trainer.world_size * cases),
     )
-    try:
-        trainer.predict(module, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
-    trainer.strategy.barrier()
+    predict(trainer, module, batches.loader(workers))
     return gathered(folder, count, len(images)) if trainer.is_global_zero else None
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from app.errors import UserError
+from app.errors import Fault, UserError
 from app.images import SUFFIXES, Unreadable, decode, read
 from app.subjects.dataset import Excluded, ImageDataset, check_class_names, stratified
 from app.tables import read_class_names
@@ -32,12 +32,12 @@ class FileSource:
         """The picture of a row.
 
         Raises:
-            UserError: the file was fine when the data set was made and no longer is.
+            Fault: the file was fine when the data set was made and no longer is.
         """
         try:
             return decode(read(self.files[row]))
         except Unreadable as reason:
-            raise UserError(f"{self.files[row]} {reason}: it has changed since the run began") from None
+            raise Fault(f"{self.files[row]} {reason}: it has changed since the run began") from None
 
 
 def image_folder(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -174,7 +173,6 @@ class Autopsy:
             )
             self._write(job.output, report, found, maps)
             filing.record(run, report, job.output)
-        shutil.rmtree(folder, ignore_errors=True)
         runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _subject(self, name: str | None) -> tuple[Any, lineage.Subject]:

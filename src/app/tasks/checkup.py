@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias
 from PIL import Image
 
 from app import workplaces
-from app.errors import UserError
+from app.errors import Fault, UserError
 from app.job import Job
 from app.mutation.operator import Operator
 from app.reporting import html, schema
@@ -216,6 +216,7 @@ class Checkup:
             part = before.get(name)
             if part is not None and part.status == "FINISHED" and _taken_over(part, name, job):
                 kept.append(str(job.output / name))
+                run.is_kept = True
                 continue
             if not job.first and name == "contaminate":  # it needs no model: one process is enough
                 with runs.opened(below, name, job):
@@ -226,8 +227,11 @@ class Checkup:
             try:
                 task.run(_job_of(name, job, resumable=hasattr(task, "resume")))
                 kept.append(str(job.output / name))
+                run.is_kept = True
             except UserError as error:
                 failed[name] = Part("failed", _of_part(name, error))
+            except Fault as fault:
+                raise Fault(f"in the part {name}: {fault.cause}") from fault
             except KeyboardInterrupt:
                 done = f"these parts are done: {', '.join(kept)}" if kept else "no part is done"
                 go_on = f"go on with resume={run.id}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
@@ -120,7 +119,6 @@ class MutateClassifier:
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
             report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
             _record(run, report, self._write(job, report, result))
-        shutil.rmtree(folder, ignore_errors=True)
         lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
         runs.tell(job, run, [*(f"Note: {note}." for note in report.subject.notes), *lines])
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from app import progress
+from app import durable, progress
 from app.errors import UserError
 from app.job import Job
 from app.reporting import html, schema
@@ -179,8 +179,7 @@ class Score:
             html.write_page(page.uamt_page(report), place / "report.html")
             files = sorted(path.relative_to(place) for path in place.rglob("*") if path.is_file())
             for file in files:
-                (output / file).parent.mkdir(parents=True, exist_ok=True)
-                (place / file).replace(output / file)
+                durable.move(place / file, output / file)
         return [output / part for part in dict.fromkeys(file.parts[0] for file in files)]
 
     def _write_tables(self, place: Path, source: Source, found: ScoredSource) -> None:
