@@ -19,6 +19,7 @@ from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from app import command_line, import_path
 from app import config as configuration
 from app.errors import UserError
 from app.job import Job
@@ -36,9 +37,9 @@ def execute(config: DictConfig) -> None:
     rank = int(os.environ.get("LOCAL_RANK", "0")) + int(os.environ.get("NODE_RANK", "0"))
     context = HydraConfig.get()
     overrides = [str(each) for each in context.overrides.task]
-    if config.model is None:
-        config.trainer = None  # nothing to run on a device: PyTorch need not even be imported
+    import_path.settle()  # in the process of a launcher too
     configuration.drop_unchosen(config)
+    configuration.take_words(config)
     if rank == 0:
         _no_idle_plus(overrides)
         configuration.check(config)
@@ -49,6 +50,8 @@ def execute(config: DictConfig) -> None:
             "lightning_fabric",
         ):  # further processes leave the talking to the first
             logging.getLogger(name).setLevel(logging.WARNING)
+    if config.model is None:
+        config.trainer = None  # nothing to run on a device: PyTorch need not even be imported
     output = Path(context.runtime.output_dir)
     job = Job(
         output=output,
@@ -67,7 +70,7 @@ def command() -> list[str]:
     """The words of the command line that repeats this job, without what a sweep adds to those of its jobs."""
     overrides = [str(each) for each in HydraConfig.get().overrides.task]
     own = [each for each in overrides if not each.startswith("tracking.parent=")]
-    return [masked(each) for each in ("python", "-m", "app", *_own_choices(), *own)]
+    return [masked(each) for each in (*command_line.door(), *_own_choices(), *own)]
 
 
 def _own_choices() -> list[str]:

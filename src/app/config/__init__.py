@@ -1,9 +1,9 @@
 """The configuration: where it is, its root, its words, and the check that values fit before any work begins."""
 
-from app.config.check import check, drop_unchosen
+from app.config.check import check, drop_unchosen, take_words
 from app.config.place import make_folder
 from app.config.schema import DEFAULTS, GROUPS, Root, choices, conf_dir, digest, plain, register
-from app.config.usage import mistyped, unknown, usage
+from app.config.usage import mistyped, task_usage, unknown, usage
 
 __all__ = [
     "DEFAULTS",
@@ -18,6 +18,8 @@ __all__ = [
     "mistyped",
     "plain",
     "register",
+    "take_words",
+    "task_usage",
     "unknown",
     "usage",
 ]

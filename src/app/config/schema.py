@@ -13,8 +13,6 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
-SHARED = frozenset({"task", "seed", "output", "tracking", "trainer"})
-"""Root keys that any task may be given, whether it reads them or not."""
 PLACE = frozenset({"trainer", "store", "resume", "workers", "decoders", "group_size"})
 """Keys, at any depth of a task, that change where and how it runs, but no number."""
 

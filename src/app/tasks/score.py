@@ -13,6 +13,7 @@ from typing import Literal
 from app import progress
 from app.errors import UserError
 from app.job import Job
+from app.limits import File, Folder, NotNegative, Positive
 from app.reporting import html, schema
 from app.reporting.figures import save_png
 from app.reporting.lineage import Subject
@@ -53,19 +54,19 @@ class Score:
 
     def __init__(
         self,
-        predictions: str | None,
+        predictions: Folder | None,
         *,
         scoring: ScoreSettings,
         store: Store,
-        seed: int = 0,
+        seed: NotNegative = 0,
         profile: Literal["paper", "deepluq"] | None = None,
-        repetitions: int | None = None,
+        repetitions: Positive | None = None,
         dataset: str | None = None,
         models: Sequence[str] = (),
         operators: Sequence[str] = (),
-        images: str | Sequence[str] | None = None,
-        suites: Mapping[str, str | Sequence[str]] | None = None,
-        unchanged: str | None = None,
+        images: File | Sequence[str] | None = None,
+        suites: Mapping[str, File | Sequence[str]] | None = None,
+        unchanged: Folder | None = None,
         case: str = "",
         allow_unsafe_load: bool = False,
     ) -> None:
