@@ -17,7 +17,8 @@ from app import __version__
 from app import config as configuration
 from app.errors import UserError
 
-_OWN_OPTIONS = {"--help", "-h", "--version"}
+SEVERAL = ("operators", "estimators")
+"""Groups of which several options can be chosen at once."""
 
 
 def read() -> str | None:
@@ -38,6 +39,7 @@ def read() -> str | None:
     words = _with_task(words, given.config_dir)
     if given.help:
         return configuration.usage() if (task := _task_of(words)) is None else configuration.task_usage(task)
+    _refuse_no_names(words)
     sys.argv[1:] = [*_options(given), *words]
     return None
 
@@ -106,6 +108,22 @@ def _with_task(words: Sequence[str], folder: str | None) -> list[str]:
         chosen = ", ".join([*plain, *named])
         raise UserError(f"several tasks were chosen: {chosen}; give one, or task=NAME,NAME with -m to run each")
     return [f"task={each}" if each in plain else each for each in words]
+
+
+def _refuse_no_names(words: Sequence[str]) -> None:
+    """Refuse a group that is given what cannot be the name of an option: Hydra would not say which."""
+    for word in words:
+        key, _, value = word.lstrip("+").partition("=")
+        several = key in SEVERAL
+        if key not in configuration.GROUPS or not value.startswith("[") or (several and "],[" in value):
+            continue
+        options = ", ".join(configuration.choices(key))
+        if not several:
+            raise UserError(f"{word} must be one name: give {key}=NAME, of {options}")
+        names = [each.strip() for each in value.strip("[]").split(",")]
+        wrong = next((each for each in names if each and not re.match(r"[A-Za-z_]", each)), None)
+        if wrong is not None or "null" in names:
+            raise UserError(f"{word} must hold names: {key}=[NAME,...], of {options}")
 
 
 def _unknown(word: str, tasks: Sequence[str]) -> str:

@@ -61,6 +61,7 @@ def execute(config: DictConfig) -> None:
         command=shlex.join(command()),
         first=rank == 0,
     )
+    build(config, "tracking")  # it costs nothing, and models and data need not be read if it is refused
     _fetch_model(config)  # behind the digest: where a model was put is not what it is
     with _ranks(output):
         build(config, "task").run(job)
@@ -127,6 +128,8 @@ def _complaint(config: DictConfig, error: InstantiationException, cause: BaseExc
     message = " ".join(str(cause).split())
     full = str(error).rpartition("full_key: ")[2].strip() if "full_key: " in str(error) else ""
     key = full.removeprefix("task.")
+    if key == "trainer" and type(cause).__name__ == "MisconfigurationException":
+        return configuration.refused(config.trainer, message)
     if not isinstance(cause, ValueError | TypeError):
         kind = type(cause).__name__
         return f"{key or 'task'}: {kind}{': ' if message else ''}{message} (HYDRA_FULL_ERROR=1 shows where)"

@@ -114,6 +114,7 @@ def _has_image(folder: Path) -> bool:
 Positive = Annotated[int, Within(1)]
 NotNegative = Annotated[int, Within(0)]
 Amount = Annotated[float, Within(0)]
+MoreThanNothing = Annotated[float, Within(0, inside=True)]
 Share = Annotated[float, Within(0, 1)]
 Level = Annotated[float, Within(0, 1, inside=True)]
 """A probability or confidence level, neither 0 nor 1."""

@@ -1,6 +1,7 @@
 """The configuration: where it is, its root, its words, and the check that values fit before any work begins."""
 
 from app.config.check import check, drop_unchosen, take_words
+from app.config.devices import refused
 from app.config.place import make_folder
 from app.config.schema import DEFAULTS, GROUPS, Root, choices, conf_dir, digest, plain, register
 from app.config.usage import mistyped, task_usage, unknown, usage
@@ -17,6 +18,7 @@ __all__ = [
     "make_folder",
     "mistyped",
     "plain",
+    "refused",
     "register",
     "take_words",
     "task_usage",

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 from app.config import devices, reading
 from app.config.schema import choices
 from app.config.signatures import Signature, Unread, of_object, of_source
-from app.config.values import accepts, described, problems, shown, worded
+from app.config.values import accepts, misfit, problems, worded
 from app.errors import UserError
 from app.import_path import hidden_by
 
@@ -66,7 +66,7 @@ def check(config: DictConfig) -> None:
     _refuse_lacking(config, used)
     if isinstance(config.trainer, DictConfig) and "trainer" in used:
         devices.check(config.trainer)
-    nodes = [*_targets(config.task, "task"), ("tracking", config.tracking)]
+    nodes = sorted(_targets(config.task, "task"), key=lambda each: each[0] == "trainer")  # what takes longest last
     take_words(config)
     ours = [(path, node, _signature(node["_target_"])) for path, node in nodes if _is_ours(node)]
     for path, node, signature in ours:
@@ -74,7 +74,7 @@ def check(config: DictConfig) -> None:
     for path, node, signature in ours:
         _check_values(path, node, signature)
     for path, node in nodes:
-        if not _is_ours(node) and path != "trainer":  # it is checked, and takes five seconds to import
+        if not _is_ours(node) and not devices.is_plain(node):
             target = _imported(path, node["_target_"])
             if not callable(target):
                 raise UserError(f"{path}._target_={node['_target_']} must be a class or function")
@@ -165,7 +165,7 @@ def _check_names(path: str, node: DictConfig, signature: Signature) -> None:
         if key in parameters:
             hint, value = parameters[key].hint, node[key]
             if not accepts(value, hint):
-                raise UserError(f"{_origin(node, key, path)} must be {described(hint)}, not {shown(value)}")
+                raise UserError(misfit(value, hint, _origin(node, key, path)))
         elif not signature.open_ended:
             close = difflib.get_close_matches(key, parameters, 1)
             hint = f"did you mean {close[0]}? " if close else ""

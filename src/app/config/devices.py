@@ -7,9 +7,11 @@ from typing import Any
 
 from omegaconf import DictConfig, ListConfig
 
+from app.config.schema import option
 from app.config.values import shown
 from app.errors import UserError
 
+LIGHTNING = "pytorch_lightning.Trainer"
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
 STRATEGIES = ("auto", "ddp", "ddp_spawn", "ddp_fork", "ddp_notebook", "fsdp", "deepspeed", "single_device", "xla")
 """Strategies, or how their names begin."""
@@ -27,7 +29,7 @@ def check(trainer: DictConfig) -> None:
         raise UserError("trainer.inference_mode must be false: recorded activations need version counters")
     if trainer.get("limit_predict_batches") not in {None, 1.0}:
         raise UserError("trainer.limit_predict_batches would lose test cases: use dataset.max_samples")
-    if trainer.get("_target_") != "pytorch_lightning.Trainer":
+    if trainer.get("_target_") != LIGHTNING:
         return  # of the user's own, which may take what it likes
     _one_of(trainer, "accelerator", ACCELERATORS)
     strategy = trainer.get("strategy", "auto")
@@ -46,6 +48,24 @@ def check(trainer: DictConfig) -> None:
             "trainer.devices must be how many (1 or more), -1 or auto for all, or a list of their numbers, "
             f"not {shown(devices)}"
         )
+
+
+def is_plain(trainer: DictConfig) -> bool:
+    """Whether it has no key that only Lightning knows, which would have to be imported."""
+    return trainer.get("_target_") == LIGHTNING and {str(each) for each in trainer} <= set(option("trainer", "default"))
+
+
+def refused(trainer: DictConfig, message: str) -> str:
+    """What Lightning's refusal means for the one who configures it."""
+    if re.search(r"can not run on your system|No supported gpu backend|accelerator is not available", message):
+        return (
+            f"trainer.accelerator={trainer.get('accelerator')}: this machine has none that PyTorch can use; "
+            "give trainer=cpu"
+        )
+    there = re.search(r"You requested gpu: \[?(.*?)\]? But your machine only has: \[?(.*?)\]?$", message)
+    if there:
+        return f"trainer.devices={shown(trainer.get('devices'))}: this machine has only the GPUs {there[2]}"
+    return f"trainer: {message}"
 
 
 def _one_of(trainer: DictConfig, key: str, allowed: tuple[str, ...]) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from app.config.schema import DEFAULTS, conf_dir
+from app.config.schema import DEFAULTS, option
 from app.errors import UserError
 
 SHARED = frozenset({"task", "output", "tracking"})
@@ -59,15 +57,8 @@ def _is_default(key: str, value: Any) -> bool:
     if key in DEFAULTS:
         return bool(type(value) is type(DEFAULTS[key]) and value == DEFAULTS[key])
     if key in _UNSET:
-        return bool(OmegaConf.to_container(value, resolve=False) == _option(key, _UNSET[key]))
+        return bool(OmegaConf.to_container(value, resolve=False) == option(key, _UNSET[key]))
     return key in {"model", "dataset", "operators", "estimators"} and not value
-
-
-def _option(group: str, name: str) -> Any:
-    """What an option of a group comes to; of its defaults only the option that it differs from is followed."""
-    content = yaml.safe_load(Path(conf_dir(), group, f"{name}.yaml").read_text(encoding="utf-8"))
-    base = next((each for each in content.pop("defaults", ()) if each != "_self_"), None)
-    return content if base is None else {**_option(group, base), **content}
 
 
 def _named_in(config: DictConfig) -> set[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
@@ -76,6 +77,13 @@ def conf_dir() -> str:
 def choices(group: str) -> list[str]:
     """The options of a group."""
     return sorted(path.stem for path in Path(conf_dir(), group).glob("*.yaml"))
+
+
+def option(group: str, name: str) -> Any:
+    """What an option of a group comes to; of its defaults only the option that it differs from is followed."""
+    content = yaml.safe_load(Path(conf_dir(), group, f"{name}.yaml").read_text(encoding="utf-8"))
+    base = next((each for each in content.pop("defaults", ()) if each != "_self_"), None)
+    return content if base is None else {**option(group, base), **content}
 
 
 def plain(config: DictConfig) -> dict[str, Any]:

@@ -65,8 +65,10 @@ def unknown(key: str, node: DictConfig | None, value: str | None = None) -> str:
     names = [each.name for each in fields(Root)] if node is None else [str(each) for each in node]
     names = [each for each in names if each != "hydra" and not each.startswith("_")]
     target = "" if node is None else str(node.get("_target_", ""))
-    if not names and not target:
-        return f"{key} is not there yet: a new key takes a plus, +{key}=VALUE"
+    if node is not None and not target and "." in key:  # a mapping whose keys are the user's to choose
+        close = difflib.get_close_matches(key.rpartition(".")[2], names, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        return f"{key} is not there yet: {hint}a new key takes a plus, +{key}=VALUE"
     meant = _meant(key, node, names, value)
     hint = f"did you mean {meant}? " if meant else ""
     more = f"; any other argument of {target} takes a plus, +{key}=VALUE"

@@ -14,6 +14,9 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from app.limits import Limit
 
 
+_PLAIN = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
+
+
 def accepts(value: Any, hint: Any) -> bool:
     """Whether a configured value is of the type of an annotation.
 
@@ -110,6 +113,18 @@ def _problems_of(value: Any, hint: Any, key: str, *, empty: bool) -> Iterator[st
                 yield from problems(each, Any, f"{key}.{name}", empty=empty)
 
 
+def misfit(value: Any, hint: Any, key: str) -> str:
+    """The sentence about a value that an annotation does not accept; of a mapping, about what is in it."""
+    for option in _options(hint):
+        if get_origin(option) in {Mapping, dict} and isinstance(value, DictConfig | dict):
+            name = next((name for name in value if not accepts(value[name], get_args(option)[1])), None)
+            if name is not None:
+                return misfit(value[name], get_args(option)[1], f"{key}.{name}")
+    if any(get_origin(each) is not None or each in _PLAIN for each in _options(hint)):
+        return f"{key} must be {described(hint)}, not {shown(value)}"
+    return f"{key} must have a _target_ that makes {described(hint)}, not {shown(value)}"
+
+
 def described(hint: Any) -> str:
     """An annotation in words."""
     origin = get_origin(hint)
@@ -130,10 +145,10 @@ def described(hint: Any) -> str:
     if origin in {list, tuple, Sequence}:
         inner = [described(option) for option in get_args(hint) if option is not Ellipsis]
         return f"a list of ({', '.join(dict.fromkeys(inner))})"
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
     if hint in {None, type(None)}:
         return "null"
-    return words.get(hint, f"a {getattr(hint, '__name__', hint)}")
+    name = str(getattr(hint, "__name__", hint))
+    return _PLAIN.get(hint, f"{'an' if name[0] in 'AEIOU' else 'a'} {name}")
 
 
 def shown(value: Any) -> str:
