@@ -39,12 +39,12 @@ def execute(config: DictConfig) -> None:
     overrides = [str(each) for each in context.overrides.task]
     import_path.settle()  # in the process of a launcher too
     configuration.drop_unchosen(config)
-    configuration.take_words(config)
     if rank == 0:
         _no_idle_plus(overrides)
         configuration.check(config)
         _refuse_nested(config)
     else:
+        configuration.take_words(config)
         for name in (
             "pytorch_lightning",
             "lightning_fabric",

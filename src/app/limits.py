@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -94,7 +95,20 @@ class Form:
         return None if re.fullmatch(self.pattern, value) else f"={value} must be {self.words}"
 
 
-Limit = Within | Place | Form
+@dataclass(frozen=True)
+class Time:
+    """A day or time in ISO 8601."""
+
+    def problem(self, value: Any) -> str | None:
+        """What is wrong, as the end of a sentence that begins with the key; None if nothing is."""
+        try:
+            datetime.fromisoformat(value).astimezone()
+        except (ValueError, OverflowError, OSError):
+            return f"={value} must be a day or time such as 2026-05-03 or 2026-05-03T14:00"
+        return None
+
+
+Limit = Within | Place | Form | Time
 
 
 class Made:
@@ -140,4 +154,4 @@ Report = Annotated[str, Place("file or folder", unless=r"(?!.*\.json$)[^/]*/?")]
 RunId = Annotated[str, Form(r"[0-9a-f]{1,32}", "the id of a run, or the beginning of one")]
 Tests = Annotated[str, Place("file")]
 """A file that lists test cases."""
-Moment = Annotated[str, Form(r"\d{4}-?\d\d-?\d\d([T ].+)?", "a day or time such as 2026-05-03 or 2026-05-03T14:00")]
+Moment = Annotated[str, Time()]

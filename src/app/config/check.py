@@ -15,8 +15,8 @@ from typing import Any
 import hydra.utils
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 
-from app.config import devices, reading
-from app.config.schema import choices
+from app.config import combinations, devices, reading
+from app.config.schema import GROUPS, choices
 from app.config.signatures import Signature, Unread, of_object, of_source
 from app.config.values import accepts, misfit, problems, worded
 from app.errors import UserError
@@ -45,8 +45,12 @@ def take_words(config: DictConfig) -> None:
                     node[key] = worded(node[key], parameters[key].hint)
 
 
-def check(config: DictConfig) -> None:
+def check(config: DictConfig, *, places: bool = True) -> None:
     """Refuse a composed configuration that its task could not use.
+
+    Args:
+        config: what Hydra has composed.
+        places: whether paths must lead somewhere.
 
     Raises:
         UserError: a key is missing, unknown, of a wrong type, impossible, or not read by the task; a path leads
@@ -63,6 +67,7 @@ def check(config: DictConfig) -> None:
         raise UserError("task must have a _target_ that makes a task: give task=NAME")
     used = reading.keys(config)
     reading.refuse_unread(config, used)
+    combinations.check(config)
     _refuse_lacking(config, used)
     if isinstance(config.trainer, DictConfig) and "trainer" in used:
         devices.check(config.trainer)
@@ -72,7 +77,7 @@ def check(config: DictConfig) -> None:
     for path, node, signature in ours:
         _check_names(path, node, signature)
     for path, node, signature in ours:
-        _check_values(path, node, signature)
+        _check_values(path, node, signature, places=places)
     for path, node in nodes:
         if not _is_ours(node) and not devices.is_plain(node):
             target = _imported(path, node["_target_"])
@@ -90,6 +95,8 @@ def _refuse_lacking(config: DictConfig, used: frozenset[str]) -> None:
     task = OmegaConf.to_container(config.task, resolve=False)
     for key in sorted(used):
         if key in config and not config[key] and _required(task, key, config[key]):
+            if key not in GROUPS:
+                raise UserError(f"{key} must be given: {key}=PATH")
             article, value = ("", "[NAME,...]") if key.endswith("s") else ("a ", "NAME")
             options = f", of {', '.join(choices(key))}" if choices(key) else ""
             raise UserError(f"task={reading.task_name(config)} needs {article}{key}: give {key}={value}{options}")
@@ -177,12 +184,13 @@ def _check_names(path: str, node: DictConfig, signature: Signature) -> None:
         raise UserError(f"{path}.{lacking} must be given: {path}.{lacking}=VALUE")
 
 
-def _check_values(path: str, node: DictConfig, signature: Signature) -> None:
+def _check_values(path: str, node: DictConfig, signature: Signature, *, places: bool) -> None:
     for key in _given(node):
         parameter = signature.parameters.get(key)
         if parameter is not None:
             where, may_be_empty = _origin(node, key, path), parameter.default == ""
-            problem = next(problems(node[key], parameter.hint, where, empty=may_be_empty), None)
+            found = problems(node[key], parameter.hint, where, empty=may_be_empty, places=places)
+            problem = next(found, None)
             if problem is not None:
                 raise UserError(problem)
 

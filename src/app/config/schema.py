@@ -82,7 +82,8 @@ def choices(group: str) -> list[str]:
 def option(group: str, name: str) -> Any:
     """What an option of a group comes to; of its defaults only the option that it differs from is followed."""
     content = yaml.safe_load(Path(conf_dir(), group, f"{name}.yaml").read_text(encoding="utf-8"))
-    base = next((each for each in content.pop("defaults", ()) if each != "_self_"), None)
+    bases = (each for each in content.pop("defaults", ()) if isinstance(each, str) and each != "_self_")
+    base = next(bases, None)
     return content if base is None else {**option(group, base), **content}
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from app.limits import Limit
+from app.limits import Limit, Place
 
 
 _PLAIN = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
@@ -75,7 +75,7 @@ def _options(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
 
 
-def problems(value: Any, hint: Any, key: str, *, empty: bool = False) -> Iterator[str]:
+def problems(value: Any, hint: Any, key: str, *, empty: bool = False, places: bool = True) -> Iterator[str]:
     """What an annotation forbids beyond types, in sentences about the key.
 
     Args:
@@ -83,34 +83,35 @@ def problems(value: Any, hint: Any, key: str, *, empty: bool = False) -> Iterato
         hint: the annotation.
         key: of the value.
         empty: whether the value may be empty text, and a list of it too.
+        places: whether paths must lead somewhere.
     """
     if isinstance(value, str) and not value.strip() and not empty:
         yield f"{key} must not be empty: leave it out, or give it a value"
         return
     fitting = [option for option in _options(hint) if accepts(value, option)]
     narrow = [option for option in fitting if get_origin(option) is Annotated]  # beside Path, for other callers
-    found = [list(_problems_of(value, option, key, empty=empty)) for option in narrow or fitting]
+    found = [list(_problems_of(value, option, key, empty=empty, places=places)) for option in narrow or fitting]
     if found and all(found):
         yield from found[0]
 
 
-def _problems_of(value: Any, hint: Any, key: str, *, empty: bool) -> Iterator[str]:
+def _problems_of(value: Any, hint: Any, key: str, *, empty: bool, places: bool) -> Iterator[str]:
     origin, inner = get_origin(hint), get_args(hint)
     if _is_made(value):
         return
     if origin is Annotated:
-        said = (each.problem(value) for each in inner[1:] if isinstance(each, Limit))
+        said = (each.problem(value) for each in inner[1:] if isinstance(each, Limit) and (places or not isinstance(each, Place)))
         yield from (f"{key}{each}" for each in said if each is not None)
     elif origin in {Mapping, dict} and isinstance(value, DictConfig | dict):
         for name, each in value.items():
-            yield from problems(each, inner[1], f"{key}.{name}", empty=empty)
+            yield from problems(each, inner[1], f"{key}.{name}", empty=empty, places=places)
     elif origin in {list, tuple, Sequence} and isinstance(value, ListConfig | list | tuple):
         for index, each in enumerate(value):
-            yield from problems(each, inner[0], f"{key}[{index}]", empty=empty)
+            yield from problems(each, inner[0], f"{key}[{index}]", empty=empty, places=places)
     elif isinstance(value, DictConfig | dict):
         for name, each in value.items():
             if isinstance(each, str):
-                yield from problems(each, Any, f"{key}.{name}", empty=empty)
+                yield from problems(each, Any, f"{key}.{name}", empty=empty, places=places)
 
 
 def misfit(value: Any, hint: Any, key: str) -> str:

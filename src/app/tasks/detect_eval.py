@@ -49,8 +49,8 @@ class DetectEval:
 
     def __init__(
         self,
-        detections: FileOrFolder | None,
-        ground_truth: FileOrFolder | None,
+        detections: FileOrFolder,
+        ground_truth: FileOrFolder,
         *,
         store: Store,
         seed: NotNegative = 0,
@@ -63,8 +63,8 @@ class DetectEval:
         resamples: Positive = 200,
         shown: NotNegative = 100,
     ) -> None:
-        self.detections = _given("detections", detections, "what the detector found")
-        self.ground_truth = _given("ground_truth", ground_truth, "what is really there")
+        self.detections = _given("detections", detections)
+        self.ground_truth = _given("ground_truth", ground_truth)
         self.pictures = None if images is None else PictureFolder(images)
         self.store, self.seed, self.iou, self.images = store, seed, iou, images
         self.coco, self.max_detections, self.resamples, self.shown = coco, max_detections, resamples, shown
@@ -172,11 +172,7 @@ def _is_truth(mistake: page.Mistake) -> bool:
     return spurious or isinstance(mistake, FalseNegative)
 
 
-def _given(key: str, path: str | None, what: str) -> Path:
-    if path is None:
-        raise UserError(
-            f"{key} must be given: {key}=PATH, {what}, as a JSON file or a folder of YOLO or VOC files"
-        )
+def _given(key: str, path: str) -> Path:
     found = Path(path).expanduser()
     if not found.exists():
         raise UserError(f"{key}: {path} does not exist")

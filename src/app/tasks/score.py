@@ -54,7 +54,7 @@ class Score:
 
     def __init__(
         self,
-        predictions: Folder | None,
+        predictions: Folder,
         *,
         scoring: ScoreSettings,
         store: Store,
@@ -70,10 +70,6 @@ class Score:
         case: str = "",
         allow_unsafe_load: bool = False,
     ) -> None:
-        if predictions is None:
-            raise UserError(
-                "predictions must be given: predictions=DIR, a DeepLUQ folder tree or a folder of .npz files"
-            )
         if not isinstance(scoring, ScoreSettings):
             raise UserError("scoring must be one for detectors: scoring=detection")
         if profile == "deepluq" and unchanged is not None:
