@@ -106,7 +106,9 @@ def _with_task(words: Sequence[str], folder: str | None) -> list[str]:
     named = [each for each in words if each.startswith("task=")]
     if len(plain) + len(named) > 1:
         chosen = ", ".join([*plain, *named])
-        raise UserError(f"several tasks were chosen: {chosen}; give one, or task=NAME,NAME with -m to run each")
+        raise UserError(
+            f"several tasks were chosen: {chosen}; give one, or task=NAME,NAME with -m to run each"
+        )
     return [f"task={each}" if each in plain else each for each in words]
 
 

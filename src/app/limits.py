@@ -35,7 +35,11 @@ class Within:
         """What is allowed."""
         if self.high == float("inf"):
             return f"be {'more than ' if self.inside else ''}{self.low:g}{'' if self.inside else ' or more'}"
-        return f"lie between {self.low:g} and {self.high:g}" if self.inside else f"be from {self.low:g} to {self.high:g}"
+        return (
+            f"lie between {self.low:g} and {self.high:g}"
+            if self.inside
+            else f"be from {self.low:g} to {self.high:g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,11 @@ class Place:
             else:
                 wrong = "is no folder; give a folder" if self.kind == "folder" else None
                 wrong = "is empty" if wrong is None and path.is_file() and not path.stat().st_size else wrong
-        except (OSError, ValueError, RuntimeError) as error:  # too long a name, a zero byte, a home that nobody has
+        except (
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as error:  # too long a name, a zero byte, a home that nobody has
             wrong = f"cannot be opened ({getattr(error, 'strerror', None) or error})"
         return None if wrong is None else f"={value} {wrong}"
 
@@ -77,7 +85,9 @@ class Place:
             return "has no subfolders: put the images of each class in a folder named after it"
         for each in classes:
             if not _has_image(each):
-                return f"has the class folder {each.name}, which holds no image: add some or remove the folder"
+                return (
+                    f"has the class folder {each.name}, which holds no image: add some or remove the folder"
+                )
         return None
 
 

@@ -71,7 +71,9 @@ def check(config: DictConfig, *, places: bool = True) -> None:
     _refuse_lacking(config, used)
     if isinstance(config.trainer, DictConfig) and "trainer" in used:
         devices.check(config.trainer)
-    nodes = sorted(_targets(config.task, "task"), key=lambda each: each[0] == "trainer")  # what takes longest last
+    nodes = sorted(
+        _targets(config.task, "task"), key=lambda each: each[0] == "trainer"
+    )  # what takes longest last
     take_words(config)
     ours = [(path, node, _signature(node["_target_"])) for path, node in nodes if _is_ours(node)]
     for path, node, signature in ours:
@@ -99,7 +101,9 @@ def _refuse_lacking(config: DictConfig, used: frozenset[str]) -> None:
                 raise UserError(f"{key} must be given: {key}=PATH")
             article, value = ("", "[NAME,...]") if key.endswith("s") else ("a ", "NAME")
             options = f", of {', '.join(choices(key))}" if choices(key) else ""
-            raise UserError(f"task={reading.task_name(config)} needs {article}{key}: give {key}={value}{options}")
+            raise UserError(
+                f"task={reading.task_name(config)} needs {article}{key}: give {key}={value}{options}"
+            )
     missing = [key for key in OmegaConf.missing_keys(config) if key.split(".")[0] in used | reading.SHARED]
     if missing:
         raise UserError(f"{missing[0]} must be given: {missing[0]}=VALUE")

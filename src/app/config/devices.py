@@ -13,7 +13,17 @@ from app.errors import UserError
 
 LIGHTNING = "pytorch_lightning.Trainer"
 ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps", "tpu")
-STRATEGIES = ("auto", "ddp", "ddp_spawn", "ddp_fork", "ddp_notebook", "fsdp", "deepspeed", "single_device", "xla")
+STRATEGIES = (
+    "auto",
+    "ddp",
+    "ddp_spawn",
+    "ddp_fork",
+    "ddp_notebook",
+    "fsdp",
+    "deepspeed",
+    "single_device",
+    "xla",
+)
 """Strategies, or how their names begin."""
 PRECISIONS = ("32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed")
 _SHORT = {"16", "32", "64", "bf16", "transformer-engine", "transformer-engine-float16"}
@@ -35,7 +45,9 @@ def check(trainer: DictConfig) -> None:
     strategy = trainer.get("strategy", "auto")
     if not isinstance(strategy, DictConfig):
         known = isinstance(strategy, str) and strategy.lower() in STRATEGIES
-        if not known and not re.fullmatch(rf"({'|'.join(STRATEGIES[1:])})_[a-z0-9_]+|xla_debug|single_(xla|tpu)", str(strategy)):
+        if not known and not re.fullmatch(
+            rf"({'|'.join(STRATEGIES[1:])})_[a-z0-9_]+|xla_debug|single_(xla|tpu)", str(strategy)
+        ):
             raise UserError(f"trainer.strategy must be one of {', '.join(STRATEGIES)}, not {shown(strategy)}")
     if str(trainer.get("precision", "32-true")) not in _SHORT:
         _one_of(trainer, "precision", PRECISIONS)
@@ -52,12 +64,16 @@ def check(trainer: DictConfig) -> None:
 
 def is_plain(trainer: DictConfig) -> bool:
     """Whether it has no key that only Lightning knows, which would have to be imported."""
-    return trainer.get("_target_") == LIGHTNING and {str(each) for each in trainer} <= set(option("trainer", "default"))
+    return trainer.get("_target_") == LIGHTNING and {str(each) for each in trainer} <= set(
+        option("trainer", "default")
+    )
 
 
 def refused(trainer: DictConfig, message: str) -> str:
     """What Lightning's refusal means for the one who configures it."""
-    if re.search(r"can not run on your system|No supported gpu backend|accelerator is not available", message):
+    if re.search(
+        r"can not run on your system|No supported gpu backend|accelerator is not available", message
+    ):
         return (
             f"trainer.accelerator={trainer.get('accelerator')}: this machine has none that PyTorch can use; "
             "give trainer=cpu"
@@ -82,7 +98,13 @@ def _are_devices(value: Any) -> bool:
     if isinstance(value, ListConfig):
         numbers = list(value)
         whole = all(isinstance(each, int) and not isinstance(each, bool) for each in numbers)
-        return whole and bool(numbers) and (numbers == [-1] or min(numbers) >= 0 and len(set(numbers)) == len(numbers))
+        return (
+            whole
+            and bool(numbers)
+            and (numbers == [-1] or min(numbers) >= 0 and len(set(numbers)) == len(numbers))
+        )
     if isinstance(value, str):
-        return value in {"auto", "-1"} or bool(re.fullmatch(r"0*[1-9]\d*|\d+(,\s*\d+)+,?|\d+,", value.strip()))
+        return value in {"auto", "-1"} or bool(
+            re.fullmatch(r"0*[1-9]\d*|\d+(,\s*\d+)+,?|\d+,", value.strip())
+        )
     return False

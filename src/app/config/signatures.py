@@ -178,7 +178,9 @@ def _of_dataclass(file: _File, node: ast.ClassDef) -> Signature:
         if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name):
             continue
         name, annotation = each.target.id, ast.unparse(each.annotation)
-        if annotation.startswith("ClassVar") or (each.value is not None and "init=False" in ast.unparse(each.value)):
+        if annotation.startswith("ClassVar") or (
+            each.value is not None and "init=False" in ast.unparse(each.value)
+        ):
             continue
         parameters[name] = Parameter(_hint(file, each.annotation), each.value is None, _plain(each.value))
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
@@ -236,7 +238,9 @@ def _subscripted(file: _File, outer: Any, inner: ast.expr) -> Any:
         return typing.Literal[tuple(ast.literal_eval(each) for each in parts)]
     if outer in {collections.abc.Callable, typing.Callable} or _is_stand_in(outer):
         return outer
-    inside = [... if isinstance(each, ast.Constant) and each.value is ... else _hint(file, each) for each in parts]
+    inside = [
+        ... if isinstance(each, ast.Constant) and each.value is ... else _hint(file, each) for each in parts
+    ]
     return outer[tuple(inside)] if len(inside) > 1 else outer[inside[0]]
 
 
@@ -255,7 +259,11 @@ def _named(file: _File, name: str) -> Any:
         return Path
     if module.startswith("app."):
         other = _read(module)
-        return type(name, (), {}) if isinstance(other.names.get(original), ast.FunctionDef) else _named(other, original)
+        return (
+            type(name, (), {})
+            if isinstance(other.names.get(original), ast.FunctionDef)
+            else _named(other, original)
+        )
     return type(name, (), {})
 
 
@@ -274,4 +282,3 @@ def _arguments(node: ast.ClassDef | ast.FunctionDef) -> dict[str, str]:
 def _sentence(words: str) -> str:
     words = " ".join(words.split())
     return re.sub(r"\bNone\b", "null", words[:1].upper() + words[1:])
-

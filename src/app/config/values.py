@@ -32,7 +32,8 @@ def accepts(value: Any, hint: Any) -> bool:
         result = any(accepts(value, option) for option in get_args(hint))
     elif origin is Literal:
         result = not isinstance(value, DictConfig | ListConfig | dict | list) and any(
-            value == option and isinstance(value, bool) is isinstance(option, bool) for option in get_args(hint)
+            value == option and isinstance(value, bool) is isinstance(option, bool)
+            for option in get_args(hint)
         )
     elif hint in {None, type(None)}:
         result = value is None
@@ -89,8 +90,12 @@ def problems(value: Any, hint: Any, key: str, *, empty: bool = False, places: bo
         yield f"{key} must not be empty: leave it out, or give it a value"
         return
     fitting = [option for option in _options(hint) if accepts(value, option)]
-    narrow = [option for option in fitting if get_origin(option) is Annotated]  # beside Path, for other callers
-    found = [list(_problems_of(value, option, key, empty=empty, places=places)) for option in narrow or fitting]
+    narrow = [
+        option for option in fitting if get_origin(option) is Annotated
+    ]  # beside Path, for other callers
+    found = [
+        list(_problems_of(value, option, key, empty=empty, places=places)) for option in narrow or fitting
+    ]
     if found and all(found):
         yield from found[0]
 
@@ -100,7 +105,11 @@ def _problems_of(value: Any, hint: Any, key: str, *, empty: bool, places: bool) 
     if _is_made(value):
         return
     if origin is Annotated:
-        said = (each.problem(value) for each in inner[1:] if isinstance(each, Limit) and (places or not isinstance(each, Place)))
+        said = (
+            each.problem(value)
+            for each in inner[1:]
+            if isinstance(each, Limit) and (places or not isinstance(each, Place))
+        )
         yield from (f"{key}{each}" for each in said if each is not None)
     elif origin in {Mapping, dict} and isinstance(value, DictConfig | dict):
         for name, each in value.items():

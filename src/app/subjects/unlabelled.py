@@ -30,7 +30,11 @@ def without_labels(dataset: ImageDataset) -> UnlabelledImages:
 
 
 def unlabelled_folder(
-    root: ImageFolder | Path, *, max_samples: Positive | None = None, seed: NotNegative = 0, name: str | None = None
+    root: ImageFolder | Path,
+    *,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
+    name: str | None = None,
 ) -> UnlabelledImages:
     """All pictures below a folder, whatever its subfolders mean; what cannot be decoded is left out and listed.
 
