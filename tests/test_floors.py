@@ -28,10 +28,12 @@ GROUND = {
     "progress",
     "images",
     "workplaces",
+    "limits",
+    "import_path",
 }
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
-DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
+DOOR = {"__main__", "config", "launch", "sweep", "complaints", "command_line"}
 HISTORY = {"tracking", "pages", "database", "patience"}
 HYDRA = {"hydra", "omegaconf"}
 ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}

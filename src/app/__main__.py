@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
-import traceback
-from contextlib import suppress
+from app import import_path
+
+import_path.settle()  # before anything is imported that the current folder could have a file for
+
+import gc  # noqa: E402 - behind the path
+import os  # noqa: E402 - behind the path
+import sys  # noqa: E402 - behind the path
+import traceback  # noqa: E402 - behind the path
+from contextlib import suppress  # noqa: E402 - behind the path
+from typing import NoReturn  # noqa: E402 - behind the path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: spinning threads crawl on a busy machine
 FIRST = "LOCAL_RANK" not in os.environ  # of several processes the first one speaks
@@ -20,7 +25,7 @@ from omegaconf import DictConfig  # noqa: E402 - behind the variables
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402 - behind the variables
 from yaml import YAMLError  # noqa: E402 - behind the variables
 
-from app import complaints, faults, interrupts  # noqa: E402 - behind the variables
+from app import command_line, complaints, faults, interrupts  # noqa: E402 - behind the variables
 from app import config as configuration  # noqa: E402 - behind the variables
 from app.errors import NotPassed, UserError  # noqa: E402 - behind the variables
 
@@ -53,8 +58,13 @@ def main() -> int:
     _ended.clear()
     _begun.clear()
     interrupts.listen()
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        return _help()
+    import_path.settle()
+    try:
+        asked = command_line.read()
+    except UserError as error:
+        return _said(f"error: {error}", 2)
+    if asked is not None:
+        return _shown(asked)
     try:
         return _ran()
     except (Exception, KeyboardInterrupt) as error:  # a sweep could not be ended
@@ -113,16 +123,20 @@ def _end_sweep(status: str) -> int:
     return 0 if sweep is None else int(sweep.conclude(status, traces=TRACES))
 
 
-def _help() -> int:
+def _shown(text: str) -> int:
     try:
-        print(configuration.usage(), flush=True)
+        print(text, flush=True)
     except BrokenPipeError:  # whoever reads has seen enough
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open until the end
     return 0
 
 
-if __name__ == "__main__":
-    code = main()
+def leave(code: int) -> NoReturn:
+    """Ends the process."""
     interrupts.ignore()
     gc.freeze()  # all goes anyway: the interpreter need not look through it once more
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -19,7 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from app import complaints, faults, launch
+from app import command_line, complaints, faults, launch
 from app import config as configuration
 from app.errors import NotPassed, UserError
 from app.job import Job
@@ -169,7 +169,7 @@ class SweepRun(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Open the sweep's run and tell every job of it."""
         overrides = [launch.masked(str(each)) for each in config.hydra.overrides.task]
-        command = shlex.join(["python", "-m", "app", "-m", *overrides])
+        command = shlex.join([*command_line.door(), "-m", *overrides])
         try:
             store = launch.build(config, "tracking")
             output = configuration.own_folder(config, "hydra.sweep.dir")

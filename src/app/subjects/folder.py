@@ -14,6 +14,7 @@ from PIL import Image
 
 from app.errors import Fault, UserError
 from app.images import SUFFIXES, Unreadable, decode, read
+from app.limits import ClassFolders, NotNegative, Positive
 from app.subjects.dataset import Excluded, ImageDataset, check_class_names, stratified
 from app.tables import read_class_names
 
@@ -41,13 +42,13 @@ class FileSource:
 
 
 def image_folder(
-    root: str | Path,
+    root: ClassFolders | Path,
     *,
     class_names: str | Sequence[str] | None = None,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
 ) -> ImageDataset:
     """The data set in ``root/CLASS/**/picture``: each subfolder of the root is a class.

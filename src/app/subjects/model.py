@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
+from app.limits import ModelFile
 from app.subjects.checkpoint import fit, read_checkpoint, read_weights, weights_in
 from app.subjects.exported import load_exported
 from app.subjects.formats import Format, locate, recognise
@@ -86,7 +87,7 @@ def assemble(
 
 def from_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
-    weights: str | Path | None,
+    weights: ModelFile | Path | None,
     *,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,
@@ -125,7 +126,7 @@ def from_state_dict(
 
 
 def from_file(
-    path: str | Path,
+    path: ModelFile | Path,
     *,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,

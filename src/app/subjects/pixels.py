@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from app.errors import UserError
+from app.limits import File, NotNegative, Positive
 from app.subjects.dataset import Bytes, ImageDataset, check_class_names
 from app.tables import read_class_names
 
@@ -30,12 +31,12 @@ class ArraySource:
 
 
 def arrays(
-    images: str | Path | NDArray[np.generic],
-    labels: str | Path | NDArray[np.generic] | None = None,
+    images: File | Path | NDArray[np.generic],
+    labels: File | Path | NDArray[np.generic] | None = None,
     *,
     class_names: str | Sequence[str] | None = None,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
 ) -> ImageDataset:
     """The data set in NumPy arrays or files of them.

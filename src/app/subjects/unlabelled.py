@@ -12,6 +12,7 @@ import numpy as np
 
 from app.errors import UserError
 from app.images import SUFFIXES, Unreadable, decode, read
+from app.limits import ImageFolder, NotNegative, Positive
 from app.subjects.dataset import Excluded, ImageDataset
 from app.subjects.folder import FileSource
 
@@ -29,7 +30,11 @@ def without_labels(dataset: ImageDataset) -> UnlabelledImages:
 
 
 def unlabelled_folder(
-    root: str | Path, *, max_samples: int | None = None, seed: int = 0, name: str | None = None
+    root: ImageFolder | Path,
+    *,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
+    name: str | None = None,
 ) -> UnlabelledImages:
     """All pictures below a folder, whatever its subfolders mean; what cannot be decoded is left out and listed.
 

@@ -11,6 +11,7 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
+from app.limits import Positive, Weights
 from app.subjects.checkpoint import fit, read_weights
 from app.subjects.formats import locate
 from app.subjects.model import Model, Output, assemble
@@ -20,9 +21,9 @@ from app.tables import read_class_names
 
 def torchvision_model(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
@@ -92,9 +93,9 @@ def torchvision_model(
 
 def timm_model(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,

@@ -18,6 +18,7 @@ from app.diagnosis.headline import proportion
 from app.errors import UserError
 from app.integrity import QualityLimits
 from app.job import Job
+from app.limits import File, NotNegative, Positive, Share
 from app.reporting import figures as canvases
 from app.reporting import html, lineage, schema
 from app.reporting.autopsy import figures, page, words
@@ -95,27 +96,27 @@ class Autopsy:
         *,
         store: Store,
         trainer: Any = None,
-        probs: str | None = None,
-        labels: str | None = None,
+        probs: File | None = None,
+        labels: File | None = None,
         train: Any = None,
-        train_accuracy: float | None = None,
-        class_names: str | Sequence[str] | None = None,
+        train_accuracy: Share | None = None,
+        class_names: File | Sequence[str] | None = None,
         name: str | None = None,
         output: Literal["auto", "logits", "probs"] = "auto",
         profile: Literal["assay", "original"] | None = None,
         on_invalid: Literal["error", "drop"] = "error",
-        seed: int = 0,
+        seed: NotNegative = 0,
         weights: Mapping[str, float] | None = None,
-        resamples: int = 1000,
+        resamples: Positive = 1000,
         layer: str | None = None,
-        embedded: int = embeddings.MOST,
+        embedded: NotNegative = embeddings.MOST,
         picture: Literal["pca", "tsne"] = "pca",
-        overlays: int = 8,
+        overlays: NotNegative = 8,
         gradcam_layer: str | None = None,
         near_duplicates: bool = False,
-        min_side: int = 64,
-        batch_size: int = 128,
-        workers: int = 0,
+        min_side: NotNegative = 64,
+        batch_size: Positive = 128,
+        workers: NotNegative = 0,
     ) -> None:
         for key, value, least in (
             ("resamples", resamples, 1),

@@ -19,6 +19,7 @@ from PIL import Image
 from app import workplaces
 from app.errors import Fault, UserError
 from app.job import Job
+from app.limits import FileOrFolder, Level, NotNegative, RunId
 from app.mutation.operator import Operator
 from app.reporting import html, schema
 from app.reporting.autopsy import report as autopsy_reports
@@ -106,13 +107,13 @@ class Checkup:
         scoring: Scoring,
         trainer: Any,
         store: Store,
-        seed: int = 0,
+        seed: NotNegative = 0,
         train: Any = None,
         stream: Any = None,
         estimators: Mapping[str, Any] | None = None,
-        labels: str | None = None,
-        target_width: float | None = None,
-        resume: str | None = None,
+        labels: FileOrFolder | None = None,
+        target_width: Level | None = None,
+        resume: RunId | None = None,
         autopsy: Make | None = None,
         mutate: Make | None = None,
         estimate: Make | None = None,

@@ -12,6 +12,7 @@ from app.comparison.cases import COLUMNS
 from app.comparison.measures import PARTS
 from app.errors import NotPassed, UserError
 from app.job import Job
+from app.limits import Amount, NotNegative, Report, Resamples
 from app.reporting import figures as canvases
 from app.reporting import html, lineage, schema
 from app.reporting.compare import figures, page, tables, words
@@ -45,15 +46,15 @@ class Compare:
 
     def __init__(
         self,
-        before: str | None = None,
-        after: str | None = None,
+        before: Report | None = None,
+        after: Report | None = None,
         *,
         store: Store,
         fail_on: Literal["regressed", "unknown"] | None = None,
-        seed: int = 0,
-        smallest_score: float = 1.0,
-        smallest_share: float = 0.01,
-        resamples: int = 400,
+        seed: NotNegative = 0,
+        smallest_score: Amount = 1.0,
+        smallest_share: Amount = 0.01,
+        resamples: Resamples = 400,
     ) -> None:
         for name, value in (("smallest_score", smallest_score), ("smallest_share", smallest_share)):
             if not value >= 0:

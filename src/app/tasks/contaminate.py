@@ -17,6 +17,7 @@ from app.integrity import QualityLimits, Scan, contaminate, quality
 from app.integrity.likeness import SAME, likenesses
 from app.integrity.suggestions import suggestions
 from app.job import Job
+from app.limits import Bits, ImageFolder, Made, NotNegative, Positive
 from app.reporting import html, schema
 from app.reporting.contamination import figures, page, tables, words
 from app.reporting.contamination.assembly import SHOWN, Found, contamination_report
@@ -50,17 +51,17 @@ class Contaminate:
 
     def __init__(
         self,
-        splits: Mapping[str, Any],
+        splits: Mapping[str, ImageFolder | Made] | None,
         *,
         store: Store,
         quality: QualityLimits,
-        seed: int = 0,
-        near_distance: int = 5,
-        weak_distance: int = 14,
-        compared: int = 5000,
+        seed: NotNegative = 0,
+        near_distance: Bits = 5,
+        weak_distance: Bits = 14,
+        compared: NotNegative = 5000,
         classes: bool = True,
         plant: Any = None,
-        workers: int | None = None,
+        workers: Positive | None = None,
     ) -> None:
         if not 0 <= near_distance <= weak_distance <= 64:
             raise UserError(
@@ -71,7 +72,7 @@ class Contaminate:
             raise UserError(f"task.compared must be 0 or more, not {compared}")
         if workers is not None and workers < 1:
             raise UserError(f"task.workers must be 1 or more, or null, not {workers}")
-        self.splits, self.planted = read_splits(splits, classes=classes, plant=plant, seed=seed)
+        self.splits, self.planted = read_splits(splits or {}, classes=classes, plant=plant, seed=seed)
         self.store, self.limits, self.seed = store, quality, seed
         self.near_distance, self.weak_distance, self.compared = near_distance, weak_distance, compared
         self.workers = workers

@@ -13,6 +13,7 @@ from PIL import Image
 from app.diagnosis.detection import DetectionEvaluation, EvaluationSet, evaluate, files
 from app.errors import UserError
 from app.job import Job
+from app.limits import FileOrFolder, Folder, NotNegative, Overlap, Positive
 from app.reporting import html, schema
 from app.reporting.detection_eval import crops, figures, page, tables, words
 from app.reporting.detection_eval.assembly import detection_report
@@ -49,22 +50,22 @@ class DetectEval:
 
     def __init__(
         self,
-        detections: str | None,
-        ground_truth: str | None,
+        detections: FileOrFolder,
+        ground_truth: FileOrFolder,
         *,
         store: Store,
-        seed: int = 0,
-        iou: float = 0.5,
-        images: str | None = None,
+        seed: NotNegative = 0,
+        iou: Overlap = 0.5,
+        images: Folder | None = None,
         box_format: Literal["xyxy", "xywh"] = "xyxy",
         class_names: str | Sequence[str | int] | None = None,
         coco: bool = True,
-        max_detections: int = 100,
-        resamples: int = 200,
-        shown: int = 100,
+        max_detections: Positive = 100,
+        resamples: Positive = 200,
+        shown: NotNegative = 100,
     ) -> None:
-        self.detections = _given("detections", detections, "what the detector found")
-        self.ground_truth = _given("ground_truth", ground_truth, "what is really there")
+        self.detections = _given("detections", detections)
+        self.ground_truth = _given("ground_truth", ground_truth)
         self.pictures = None if images is None else PictureFolder(images)
         self.store, self.seed, self.iou, self.images = store, seed, iou, images
         self.coco, self.max_detections, self.resamples, self.shown = coco, max_detections, resamples, shown
@@ -172,11 +173,7 @@ def _is_truth(mistake: page.Mistake) -> bool:
     return spurious or isinstance(mistake, FalseNegative)
 
 
-def _given(key: str, path: str | None, what: str) -> Path:
-    if path is None:
-        raise UserError(
-            f"{key} must be given: {key}=PATH, {what}, as a JSON file or a folder of YOLO or VOC files"
-        )
+def _given(key: str, path: str) -> Path:
     found = Path(path).expanduser()
     if not found.exists():
         raise UserError(f"{key}: {path} does not exist")

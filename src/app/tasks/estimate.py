@@ -21,6 +21,7 @@ from app.estimation.estimate import Estimate as Estimated
 from app.estimation.evaluation import Evaluation, KnownPopulation, evaluate, generator
 from app.estimation.labels import Labels, no_labels
 from app.job import Job
+from app.limits import FileOrFolder, Level, NotNegative, Positive
 from app.reporting.estimate import assembly, files, recording, words
 from app.reporting.estimate.assembly import Cases
 from app.reporting.estimate.report import ARTIFACT, VERSION, EstimateReport, Failure, Settings, Use
@@ -75,7 +76,7 @@ class Estimate:
 
     def __init__(
         self,
-        population: str | None = None,
+        population: FileOrFolder | None = None,
         *,
         store: Store,
         model: Any = None,
@@ -83,20 +84,20 @@ class Estimate:
         train: Any = None,
         estimators: Mapping[str, Any] | None = None,
         trainer: Any = None,
-        seed: int = 0,
-        labels: str | None = None,
-        target_width: float | None = None,
-        repetitions: int | None = None,
-        budget: int | Sequence[int] = 200,
+        seed: NotNegative = 0,
+        labels: FileOrFolder | None = None,
+        target_width: Level | None = None,
+        repetitions: Positive | None = None,
+        budget: Positive | Sequence[Positive] = 200,
         use: Literal["evaluation", "labelling"] | None = None,
         columns: Mapping[str, str] | None = None,
         layer: str | None = None,
         training_classes: Literal["predicted", "true"] = "predicted",
-        level: float = 0.95,
+        level: Level = 0.95,
         sequences: bool = False,
-        workers: int | None = None,
-        decoders: int = 0,
-        batch_size: int = 128,
+        workers: Positive | None = None,
+        decoders: NotNegative = 0,
+        batch_size: Positive = 128,
     ) -> None:
         if population is None and model is None:
             raise UserError(

@@ -13,6 +13,7 @@ from typing import Literal
 from app import durable, progress
 from app.errors import UserError
 from app.job import Job
+from app.limits import File, Folder, NotNegative, Positive
 from app.reporting import html, schema
 from app.reporting.figures import save_png
 from app.reporting.lineage import Subject
@@ -53,26 +54,22 @@ class Score:
 
     def __init__(
         self,
-        predictions: str | None,
+        predictions: Folder,
         *,
         scoring: ScoreSettings,
         store: Store,
-        seed: int = 0,
+        seed: NotNegative = 0,
         profile: Literal["paper", "deepluq"] | None = None,
-        repetitions: int | None = None,
+        repetitions: Positive | None = None,
         dataset: str | None = None,
         models: Sequence[str] = (),
         operators: Sequence[str] = (),
-        images: str | Sequence[str] | None = None,
-        suites: Mapping[str, str | Sequence[str]] | None = None,
-        unchanged: str | None = None,
+        images: File | Sequence[str] | None = None,
+        suites: Mapping[str, File | Sequence[str]] | None = None,
+        unchanged: Folder | None = None,
         case: str = "",
         allow_unsafe_load: bool = False,
     ) -> None:
-        if predictions is None:
-            raise UserError(
-                "predictions must be given: predictions=DIR, a DeepLUQ folder tree or a folder of .npz files"
-            )
         if not isinstance(scoring, ScoreSettings):
             raise UserError("scoring must be one for detectors: scoring=detection")
         if profile == "deepluq" and unchanged is not None:

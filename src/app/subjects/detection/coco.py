@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import UserError
+from app.limits import File, Folder, NotNegative, Positive
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
     Annotation,
@@ -24,13 +25,13 @@ _LARGEST = 1e9
 
 
 def coco(
-    annotations: str | Path,
-    images: str | Path,
+    annotations: File | Path,
+    images: Folder | Path,
     *,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
 ) -> DetectionDataset:
     """The data set in a COCO file of instances: boxes [x, y, width, height] in pixels.

@@ -14,6 +14,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from app.errors import UserError
+from app.limits import ModelFile
 from app.subjects.model import digest_of, from_state_dict
 from app.subjects.preprocess import Preprocess
 from app.tables import read_class_names
@@ -113,7 +114,7 @@ def detector(
 
 def detector_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
-    weights: str | Path | None,
+    weights: ModelFile | Path | None,
     *,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,

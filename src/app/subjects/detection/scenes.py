@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from app.errors import UserError
+from app.limits import NotNegative, Positive
 from app.subjects.detection.composition import Items, Scene, compose
 from app.subjects.detection.dataset import DetectionDataset, Objects
 from app.subjects.fashion import CLASS_NAMES, fashion
@@ -31,7 +32,7 @@ class SceneSource:
         return Image.fromarray(self.scene(row).pixels)
 
 
-def scenes(n: int = 40, seed: int = 0, name: str | None = None) -> DetectionDataset:
+def scenes(n: Positive = 40, seed: NotNegative = 0, name: str | None = None) -> DetectionDataset:
     """Scenes of 128 pixels with 2 to 6 items of the embedded test images, which no training has seen.
 
     Args:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import UserError
+from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
@@ -37,15 +38,15 @@ class _Stated:
 
 
 def voc(
-    annotations: str | Path,
-    images: str | Path,
+    annotations: Folder | Path,
+    images: Folder | Path,
     *,
     class_names: str | Sequence[str] | None = None,
     first_pixel: Literal[0, 1] = 1,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
 ) -> DetectionDataset:
     """The data set in Pascal VOC's XML files.

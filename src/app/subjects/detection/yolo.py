@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.errors import UserError
 from app.images import SUFFIXES
+from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
@@ -27,14 +28,14 @@ _MOST_CLASSES = 100_000
 
 
 def yolo(
-    images: str | Path,
-    labels: str | Path,
+    images: Folder | Path,
+    labels: Folder | Path,
     *,
     class_names: str | Sequence[str] | None = None,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
 ) -> DetectionDataset:
     """The data set in YOLO's text files: a line is ``class x y width height``, centre and size in shares.

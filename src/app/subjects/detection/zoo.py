@@ -12,6 +12,7 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
+from app.limits import Positive, Weights
 from app.subjects.checkpoint import fit, read_weights
 from app.subjects.detection.detector import BACKGROUND_NAMES, Detector, detector
 from app.subjects.formats import locate
@@ -25,9 +26,9 @@ _COCO_OUTPUTS = 91
 
 def detector_torchvision(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,
     background: bool = True,
