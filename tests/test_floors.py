@@ -13,13 +13,29 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
-GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images", "workplaces"}
+GROUND = {
+    "records",
+    "errors",
+    "detections",
+    "runs",
+    "lineage",
+    "job",
+    "progress",
+    "images",
+    "samples",
+    "workplaces",
+}
+GROUND |= {"array_files", "machine"}
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
 HISTORY = {"tracking", "pages"}
 HYDRA = {"hydra", "omegaconf"}
-ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
+ASKED = {
+    "integrity": {"images", "samples", "machine"},
+    "estimation": {"array_files"},
+    "comparison": {"scoring", "diagnosis"},
+}
 """Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
@@ -146,7 +162,7 @@ def test_the_ground_rests_on_nothing():
             or (
                 third_party(each)
                 and each.library != "numpy"
-                and not (each.library == "PIL" and each.file == "images.py")
+                and not (each.library == "PIL" and each.file in {"images.py", "samples.py"})
                 and not (each.library == "rich" and not each.at_top)
             )
         )

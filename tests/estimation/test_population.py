@@ -217,7 +217,7 @@ def test_classes_may_be_names(tmp_path):
 
 def test_files_that_are_no_tables_are_named(tmp_path):
     (tmp_path / "z.npz").write_bytes(b"PK\x03\x04 not a zip after all")
-    with pytest.raises(UserError, match=r"z\.npz is not an NPZ file of plain arrays"):
+    with pytest.raises(UserError, match=r"z\.npz cannot be read as an \.npz file of plain arrays"):
         read_population(tmp_path / "z.npz")
     with pytest.raises(UserError, match="no such file"):
         read_population(tmp_path / "none.csv")

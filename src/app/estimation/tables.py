@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app import array_files
 from app.errors import UserError
 from app.estimation.leakage import Leak, leaks
 from app.estimation.population import BoolArray, FloatArray, Population
@@ -89,10 +89,12 @@ def _is_nested(values: NDArray[np.generic]) -> bool:
 
 def _read_npz(path: Path) -> Raw:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} is not an NPZ file of plain arrays (no objects)") from error
+        loaded = array_files.load(path)
+    except array_files.UnsoundFileError as reason:
+        raise UserError(f"{path} cannot be read as an .npz file of plain arrays: {reason}") from None
+    if not isinstance(loaded, dict):
+        raise UserError(f"{path} is an .npy file of one array; a population is an .npz file of columns")
+    return loaded
 
 
 def _find(raw: Raw, role: str, mapping: Mapping[str, str], path: Path) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -15,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from app import machine
 from app.errors import UserError
-from app.images import Unreadable, read
+from app.images import USUAL, Decoding, Unreadable, read
 from app.integrity.appearance import Appearance, appearance
 from app.integrity.hashing import Hashes, HashSpec, dhash, file_spec, image_spec
 from app.integrity.listing import Skipped, list_pictures
 from app.integrity.pictures import Picture, decode, in_memory
+from app.samples import told
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -68,6 +69,8 @@ class Scan:
     """How the hashes were made."""
     skipped: tuple[Skipped, ...] = ()
     """Files that are no pictures of the split."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know of how files were decoded."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -107,6 +110,8 @@ class _Row:
     mode: str = ""
     hashed: int = 0
     look: Appearance = _NO_LOOK
+    remarks: tuple[str, ...] = ()
+    highest: int | None = None
 
 
 def scan_folder(
@@ -116,6 +121,7 @@ def scan_folder(
     classes: bool = True,
     workers: int | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> Scan:
     """The index of the pictures below a folder; every file is read once and decoded to its end.
 
@@ -125,12 +131,17 @@ def scan_folder(
         classes: whether the subfolders are classes.
         workers: threads; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: no such folder, or no picture in it.
     """
     listing = list_pictures(root, classes=classes)
-    rows = _rows(_examine_file, listing.files, workers, progress)
+
+    def examine(path: Path) -> _Row:
+        return _examine_file(path, decoding)
+
+    rows = _rows(examine, listing.files, workers, progress)
     return _scan(
         rows,
         name=name or Path(root).expanduser().resolve().name,
@@ -201,7 +212,7 @@ def scan_images(
 def _rows(
     examine: Callable[[T], _Row], items: Sequence[T], workers: int | None, progress: Progress | None
 ) -> list[_Row]:
-    threads = workers or min(8, os.cpu_count() or 1)
+    threads = machine.helpers(workers or 8, len(items))
     if threads == 1:
         return list(_told(map(examine, items), len(items), progress))
     with ThreadPoolExecutor(threads) as pool:
@@ -215,14 +226,14 @@ def _told(rows: Iterable[_Row], total: int, progress: Progress | None) -> Iterab
         yield row
 
 
-def _examine_file(path: Path) -> _Row:
+def _examine_file(path: Path, decoding: Decoding) -> _Row:
     try:
         content = read(path)
     except Unreadable as reason:
         return _Row(reason=str(reason))
     facts = _Row(hashlib.sha256(content).digest(), len(content))
     try:
-        return _measured(facts, decode(content), lambda: decode(content, reduced=False))
+        return _measured(facts, decode(content, decoding), lambda: decode(content, decoding, reduced=False))
     except Unreadable as reason:
         return replace(facts, reason=str(reason))
 
@@ -252,6 +263,8 @@ def _measured(facts: _Row, picture: Picture, whole: Callable[[], Picture]) -> _R
         mode=picture.mode,
         hashed=dhash(picture.grey),
         look=look,
+        remarks=picture.remarks,
+        highest=picture.highest,
     )
 
 
@@ -282,5 +295,6 @@ def _scan(
         hashes=np.array([row.hashed for row in rows], dtype=np.uint64),
         hash_spec=spec,
         skipped=skipped,
+        notes=told((path, row.remarks, row.highest) for path, row in zip(paths, rows, strict=True)),
         **looks,
     )

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app import array_files
 from app.errors import UserError
 from app.subjects.dataset import Excluded
 
@@ -76,7 +77,9 @@ def read_suite(path: str | Path, dataset: Listed) -> Cases:
     file = Path(path).expanduser()
     try:
         if file.suffix == ".npy":
-            array = np.load(file, allow_pickle=False)
+            array = array_files.load(file)
+            if isinstance(array, dict):
+                raise UserError(f"{file} must be a .npy file, but holds several arrays")
             if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
                 raise UserError(f"{file} must hold (M,) integers, not {array.dtype} of shape {array.shape}")
             entries: list[Any] = array.tolist()

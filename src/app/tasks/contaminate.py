@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from app import progress
+from app import machine, progress
 from app.errors import UserError
+from app.images import USUAL, Decoding
 from app.integrity import QualityLimits, Scan, contaminate, quality
 from app.integrity.likeness import SAME, likenesses
 from app.integrity.suggestions import suggestions
@@ -43,6 +44,7 @@ class Contaminate:
         classes: whether the subfolders of folders are classes.
         plant: copies to plant as a check of the check; None for none.
         workers: threads; None for one a core, at most 8.
+        decoding: what the formats of files in folders leave open.
 
     Raises:
         UserError: what is missing or does not fit together.
@@ -61,6 +63,7 @@ class Contaminate:
         classes: bool = True,
         plant: Any = None,
         workers: int | None = None,
+        decoding: Decoding = USUAL,
     ) -> None:
         if not 0 <= near_distance <= weak_distance <= 64:
             raise UserError(
@@ -71,7 +74,9 @@ class Contaminate:
             raise UserError(f"task.compared must be 0 or more, not {compared}")
         if workers is not None and workers < 1:
             raise UserError(f"task.workers must be 1 or more, or null, not {workers}")
-        self.splits, self.planted = read_splits(splits, classes=classes, plant=plant, seed=seed)
+        self.splits, self.planted = read_splits(
+            splits, classes=classes, plant=plant, seed=seed, decoding=decoding
+        )
         self.store, self.limits, self.seed = store, quality, seed
         self.near_distance, self.weak_distance, self.compared = near_distance, weak_distance, compared
         self.workers = workers
@@ -122,8 +127,12 @@ class Contaminate:
                 for path, reason in zip(scan.paths, scan.reasons, strict=True)
                 if reason
             ),
-            notes=_notes(scans),
+            notes=(*self._fewer(scans), *_notes(scans)),
         )
+
+    def _fewer(self, scans: Sequence[Scan]) -> tuple[str, ...]:
+        most = max(map(len, scans))
+        return () if self.workers is None else machine.fewer("task.workers", self.workers, most)
 
     def _compare(self, scans: Sequence[Scan]) -> Found:
         with progress.bar("pairs of pictures", sum(map(len, scans)) ** 2 // 2) as advance:
@@ -132,7 +141,7 @@ class Contaminate:
                 near_distance=self.near_distance,
                 weak_distance=self.weak_distance,
                 shown=max(self.compared, SHOWN),
-                workers=self.workers or 1,
+                workers=machine.helpers(self.workers or 1, machine.cores()),
                 progress=_steps(advance),
             )
         splits = {split.name: split for split in self.splits}
@@ -223,6 +232,7 @@ def _steps(advance: Callable[[int], None]) -> Callable[[int, int], None]:
 def _notes(scans: Sequence[Scan]) -> tuple[str, ...]:
     notes = []
     for scan in scans:
+        notes += [f"{scan.name}: {each}" for each in scan.notes]
         if scan.skipped:
             first = scan.skipped[0]
             notes.append(

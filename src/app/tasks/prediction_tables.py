@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app import array_files
 from app.errors import UserError
 
 if TYPE_CHECKING:
@@ -191,12 +192,12 @@ def _read(path: Path, key: str) -> _Columns:
     ending = path.suffix.lower()
     if ending == ".npy":
         try:
-            return _Columns(path, np.load(path, allow_pickle=False))
-        except (ValueError, OSError, EOFError) as error:
-            reason = _line(error)
-            if "allow_pickle" in reason:
-                reason = "it holds pickled Python objects, which are not loaded; save numbers or text"
+            loaded = array_files.load(path)
+        except array_files.UnsoundFileError as reason:
             raise UserError(f"{key}={path} cannot be read as an array: {reason}") from None
+        if isinstance(loaded, dict):
+            raise UserError(f"{key}={path} must be a .npy file, but holds several arrays")
+        return _Columns(path, loaded)
     if ending not in {".csv", ".parquet"}:
         raise UserError(f"{key}={path} must end in {ENDINGS}")
     import pandas as pd  # noqa: PLC0415 - slow to import, and only needed for tables
