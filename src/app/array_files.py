@@ -34,8 +34,8 @@ def load(path: Path, only: str | None = None) -> Array | dict[str, Array]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        UnsoundFileError: it is neither; it holds objects; its header promises more than the file holds; it is damaged; or
-            this machine cannot hold it.
+        UnsoundFileError: it is neither; it holds objects; its header promises more than the file holds; it is
+            damaged; or this machine cannot hold it.
     """
     with _clear(), path.open("rb") as file:
         start = file.read(6)

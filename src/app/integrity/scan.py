@@ -14,20 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from app import machine
+from app import images, machine
 from app.errors import UserError
 from app.images import USUAL, Decoding, Unreadable, read
-from app.integrity.appearance import Appearance, appearance
+from app.integrity.appearance import SURE_BRIGHT, Appearance, appearance, brightest
 from app.integrity.hashing import Hashes, HashSpec, dhash, file_spec, image_spec
 from app.integrity.listing import Skipped, list_pictures
 from app.integrity.pictures import Picture, decode, in_memory
-from app.samples import told
+from app.samples import plain, told
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 SURE_STD = 4.0
 """Halving takes noise away: a large picture whose halved one varies less than this is measured in full."""
+_GREY = {"1", "L", "LA", "La", "I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
+"""Pillow's modes without colour."""
 _NO_LOOK = Appearance(*(np.nan,) * len(fields(Appearance)))
 
 
@@ -233,7 +235,12 @@ def _examine_file(path: Path, decoding: Decoding) -> _Row:
         return _Row(reason=str(reason))
     facts = _Row(hashlib.sha256(content).digest(), len(content))
     try:
-        return _measured(facts, decode(content, decoding), lambda: decode(content, decoding, reduced=False))
+        return _measured(
+            facts,
+            decode(content, decoding),
+            lambda: decode(content, decoding, reduced=False),
+            lambda: images.decode(content, decoding),
+        )
     except Unreadable as reason:
         return replace(facts, reason=str(reason))
 
@@ -245,7 +252,9 @@ def _examine_image(load: Callable[[int], Image.Image], row: int, digest: bytes |
         facts = _Row(
             digest or hashlib.sha256(repr((image.size, image.mode)).encode() + image.tobytes()).digest()
         )
-        return _measured(facts, in_memory(image), lambda: in_memory(image, reduced=False))
+        return _measured(
+            facts, in_memory(image), lambda: in_memory(image, reduced=False), lambda: plain(image).image
+        )
     except UserError as error:
         return _Row(digest or bytes(32), reason=f"cannot be loaded ({error})")
     except Exception as error:  # whatever a loader of the user's raises is a fact about this picture
@@ -253,8 +262,12 @@ def _examine_image(load: Callable[[int], Image.Image], row: int, digest: bytes |
         return _Row(digest or bytes(32), reason=f"cannot be loaded ({line})")
 
 
-def _measured(facts: _Row, picture: Picture, whole: Callable[[], Picture]) -> _Row:
+def _measured(
+    facts: _Row, picture: Picture, whole: Callable[[], Picture], colour: Callable[[], Image.Image]
+) -> _Row:
     look = appearance(picture.grey)
+    if look.bright < SURE_BRIGHT and picture.mode not in _GREY:
+        look = replace(look, bright=brightest(colour().reduce(picture.reduction)))
     if picture.reduction > 1 and look.std < SURE_STD:
         look = replace(look, std=appearance(whole().grey).std)
     return replace(
