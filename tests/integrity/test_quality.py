@@ -60,7 +60,7 @@ def test_a_pure_colour_is_dark_only_where_its_channel_is(scanned, folder, channe
         return Image.merge("RGB", channels)
 
     grey = detailed(9).convert("L")
-    bright, dark = pure(grey), pure(grey.point(lambda level: level // 5))
+    bright, dark = pure(grey), pure(grey.point(lambda level: (level > 110) * 60))
     result = quality(scanned("train", [detailed(1), bright, dark]))
     assert [each.path for each in result.fault("too_dark").worst] == ["case-00002"]
     files = scan_folder(folder({"a.png": bright, "b.png": dark, "c.png": detailed(1)}))

@@ -224,7 +224,7 @@ def _measures(scan: Scan, limits: QualityLimits) -> list[_Measure]:
     small = ok & ((width < limits.min_width) | (height < limits.min_height))
     low = f"shorter side in pixels; low is under {limits.min_width} x {limits.min_height}"
     empty = f"standard deviation of the grey levels; near-empty is under {limits.near_empty_std:g}"
-    dark = f"level of the strongest channel that 99 % of the pixels do not exceed; too dark is under {limits.dark_below:g}"
+    dark = f"level of the strongest channel in 99 % of the pixels; too dark is under {limits.dark_below:g}"
     bright = f"grey level that 5 % of the pixels do not exceed; too bright is over {limits.bright_above:g}"
     blurry = (
         f"variation of the Laplacian over that of the grey levels; blurry is under {limits.blurry_below:g}"
