@@ -6,6 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from app.errors import UserError
+
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Where Linux says how much a container may use."""
 
@@ -52,6 +54,22 @@ def fewer(key: str, asked: int, jobs: int) -> tuple[str, ...]:
     if given == asked:
         return ()
     return (f"{key} is {asked:,}, but {given} work: there are {cores()} cores and {jobs:,} things to do",)
+
+
+def refuse_above(needed: float, what: str, remedy: str) -> None:
+    """Refuses work whose results this machine cannot hold.
+
+    Args:
+        needed: bytes of them.
+        what: what they are, as the beginning of a sentence.
+        remedy: what a user can do.
+
+    Raises:
+        UserError: they need more than half of the memory.
+    """
+    has = memory()
+    if has is not None and needed > has / 2:
+        raise UserError(f"{what} need {size(needed)} of memory, and this machine has {size(has)}: {remedy}")
 
 
 def size(count: float) -> str:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
+from app import machine
+
 PROBE_SIZE = 16
 """Noise images that follow the test cases: a mutant that moves no output on both changes nothing."""
 
@@ -87,8 +89,9 @@ class Batches(Dataset[Batch]):
         return Image.fromarray(rng.integers(0, 256, size=shape, dtype=np.uint8))
 
     def loader(self, workers: int = 0) -> DataLoader[Batch]:
-        """A loader whose items are batches."""
-        return DataLoader(self, batch_size=1, collate_fn=_only, num_workers=workers)
+        """A loader whose items are batches; no more processes decode them than there are cores and batches."""
+        used = machine.helpers(workers, len(self))
+        return DataLoader(self, batch_size=1, collate_fn=_only, num_workers=used)
 
 
 def _only(items: list[Batch]) -> Batch:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app import progress
+from app import machine, progress
 from app.diagnosis import autopsy as diagnosis
 from app.diagnosis import embeddings
 from app.diagnosis.headline import proportion
@@ -264,6 +264,10 @@ class Autopsy:
             seed=self.seed,
         )
 
+    def _fewer_workers(self) -> tuple[str, ...]:
+        batches = 0 if self.dataset is None else -(-len(self.dataset) // self.batch_size) + 1
+        return () if not batches else machine.fewer("task.workers", self.workers, batches)
+
     def _report(
         self,
         found: diagnosis.Autopsy,
@@ -280,7 +284,7 @@ class Autopsy:
             self.about,
             n=len(given.labels),
             excluded=self.about.excluded + dropped,
-            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes))),
+            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes, *self._fewer_workers()))),
         )
         settings = Settings(
             seed=self.seed,

@@ -11,10 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from app import progress
+from app import machine, progress
 from app.errors import UserError
 from app.inference.campaign import Campaign, cut
 from app.inference.detection import campaign
+from app.inference.detection.batches import DetectorBatches
 from app.inference.detection.blocks import DetectionStore, repeated
 from app.inference.detection.campaign import ExaminedDetector, GroupDetections
 from app.inference.detection.rows import Semantics
@@ -121,6 +122,8 @@ class MutateDetector:
                 if not job.first:
                     return
                 notes = (*targets.notes, *examined.notes, *saved.finish())
+                batches = DetectorBatches.count(len(self.subject), self.batch_size)
+                notes += machine.fewer("task.workers", self.workers, batches)
                 scored = self._score(plan, saved)
                 report = self._report(job, run, scored, started, notes)
                 self._write(place, report, scored)
