@@ -25,7 +25,7 @@ GROUND = {
     "samples",
     "workplaces",
 }
-GROUND |= {"array_files", "machine"}
+GROUND |= {"array_files", "machine", "visible"}
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}

@@ -25,6 +25,7 @@ from yaml import YAMLError  # noqa: E402 - behind the variables
 from app import complaints  # noqa: E402 - behind the variables
 from app import config as configuration  # noqa: E402 - behind the variables
 from app.errors import NotPassed, UserError  # noqa: E402 - behind the variables
+from app.visible import visible  # noqa: E402 - behind the variables
 
 configuration.register()
 _ended: list[BaseException] = []
@@ -101,7 +102,7 @@ def _stopped(error: BaseException) -> int:
 
 def _said(line: str, code: int) -> int:
     if FIRST:
-        print(line, file=sys.stderr)
+        print(visible(line), file=sys.stderr)
     return code
 
 

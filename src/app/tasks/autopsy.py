@@ -175,7 +175,8 @@ class Autopsy:
             self._write(job.output, report, found, maps)
             filing.record(run, report, job.output)
         shutil.rmtree(folder, ignore_errors=True)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
 
     def _subject(self, name: str | None) -> tuple[Any, lineage.Subject]:
         """The subject in full where there is a model, and what a report says about it."""

@@ -100,7 +100,8 @@ class Contaminate:
             )
             self._write(job, report, scans, found)
             _record(run, report, found, job)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.left_out(report.subject), *lines])
 
     def _scan(self, split: Split) -> Scan:
         with progress.bar(f"pictures of {split.name}", len(split)) as advance:

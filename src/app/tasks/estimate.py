@@ -165,7 +165,8 @@ class Estimate:
             report = replace(report, run=runs.run_block(run, self.store, job, started))
             files.write(report, job.output, found, labels, self._pictures(found))
             recording.record(run, report, job.output)
-        runs.tell(job, run, words.closing_lines(report, job.output, run.url))
+        lines = words.closing_lines(report, job.output, run.url)
+        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
 
     # -- populations ----------------------------------------------------------------------------------------------
 

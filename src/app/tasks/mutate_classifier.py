@@ -127,7 +127,7 @@ class MutateClassifier:
             _record(run, report, self._write(job, report, result))
         shutil.rmtree(folder, ignore_errors=True)
         lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*(f"Note: {note}." for note in report.subject.notes), *lines])
+        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
 
     def _refuse_too_many(self, mutants: Sequence[Mutant]) -> None:
         passes, cases = sum(each.repetitions for each in mutants), len(self.subject)

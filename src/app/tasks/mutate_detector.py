@@ -129,7 +129,8 @@ class MutateDetector:
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
         shutil.rmtree(folder, ignore_errors=True)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.left_out(report.subject), *lines])
 
     def _saved(self, plan: planning.Plan, place: Path) -> SavedDetections:
         names = self.subject.model.name, self.subject.dataset.name
