@@ -9,7 +9,7 @@ from PIL import Image
 
 from app import machine
 
-ROOM = 2**30
+ROOM = 2**29
 """Bytes of decoded images that one process holds of a batch."""
 
 
