@@ -101,7 +101,8 @@ class Contaminate:
             self._write(job, report, scans, found)
             _record(run, report, found, job)
         lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*runs.left_out(report.subject), *lines])
+        report_at = next(place for place, line in enumerate(lines) if line.startswith("Report: "))
+        runs.tell(job, run, [*lines[:report_at], *runs.left_out(report.subject), *lines[report_at:]])
 
     def _scan(self, split: Split) -> Scan:
         with progress.bar(f"pictures of {split.name}", len(split)) as advance:
