@@ -92,12 +92,10 @@ def threads(asked: int | None, items: int) -> int:
     return machine.helpers(8 if asked is None else asked, items)
 
 
-def notes(read_files: Sequence[tuple[str, Checked]], workers: int | None = None) -> tuple[str, ...]:
+def notes(read_files: Sequence[tuple[str, Checked]]) -> tuple[str, ...]:
     """What a reader should know of how files were decoded.
 
     Args:
         read_files: what each is called, and what is known of it.
-        workers: threads that were asked for.
     """
-    fewer = () if workers is None else machine.fewer("dataset.workers", workers, len(read_files))
-    return fewer + told((name, each.remarks, each.highest) for name, each in read_files)
+    return told((name, each.remarks, each.highest) for name, each in read_files)

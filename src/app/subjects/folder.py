@@ -69,7 +69,7 @@ def image_folder(
         rows=np.arange(len(kept)),
         case_digests=np.frombuffer(b"".join(each.digest for _, _, each in kept), np.uint8).reshape(-1, 32),
         excluded=tuple(sorted(excluded, key=lambda each: each.path)),
-        notes=notes([(_shown(path, top), each) for _, path, each in kept], workers),
+        notes=notes([(_shown(path, top), each) for _, path, each in kept]),
     )
 
 

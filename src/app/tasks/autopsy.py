@@ -176,7 +176,7 @@ class Autopsy:
             filing.record(run, report, job.output)
         shutil.rmtree(folder, ignore_errors=True)
         lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers()), *lines])
 
     def _subject(self, name: str | None) -> tuple[Any, lineage.Subject]:
         """The subject in full where there is a model, and what a report says about it."""
@@ -285,7 +285,7 @@ class Autopsy:
             self.about,
             n=len(given.labels),
             excluded=self.about.excluded + dropped,
-            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes, *self._fewer_workers()))),
+            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes))),
         )
         settings = Settings(
             seed=self.seed,

@@ -101,8 +101,9 @@ class Contaminate:
             self._write(job, report, scans, found)
             _record(run, report, found, job)
         lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        told = [*runs.notes(self._fewer_workers(scans)), *runs.left_out(report.subject)]
         report_at = next(place for place, line in enumerate(lines) if line.startswith("Report: "))
-        runs.tell(job, run, [*lines[:report_at], *runs.left_out(report.subject), *lines[report_at:]])
+        runs.tell(job, run, [*lines[:report_at], *told, *lines[report_at:]])
 
     def _scan(self, split: Split) -> Scan:
         with progress.bar(f"pictures of {split.name}", len(split)) as advance:
@@ -129,10 +130,10 @@ class Contaminate:
                 for path, reason in zip(scan.paths, scan.reasons, strict=True)
                 if reason
             ),
-            notes=(*self._fewer(scans), *_notes(scans)),
+            notes=_notes(scans),
         )
 
-    def _fewer(self, scans: Sequence[Scan]) -> tuple[str, ...]:
+    def _fewer_workers(self, scans: Sequence[Scan]) -> tuple[str, ...]:
         most = max(map(len, scans))
         return () if self.workers is None else machine.fewer("task.workers", self.workers, most)
 

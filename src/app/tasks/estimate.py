@@ -150,7 +150,7 @@ class Estimate:
                 return
             use = self._use(found)
             told = [*about.notes, *(note for each in found for note in each.population.notes)]
-            about = replace(about, notes=_once([*told, *self._fewer_workers(found, use)]))
+            about = replace(about, notes=_once(told))
             blank = EstimateReport(
                 Schema(ARTIFACT, VERSION),
                 runs.run_block(run, self.store, job, started),
@@ -166,7 +166,7 @@ class Estimate:
             files.write(report, job.output, found, labels, self._pictures(found))
             recording.record(run, report, job.output)
         lines = words.closing_lines(report, job.output, run.url)
-        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers(found, use)), *lines])
 
     # -- populations ----------------------------------------------------------------------------------------------
 

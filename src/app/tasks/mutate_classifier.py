@@ -121,13 +121,13 @@ class MutateClassifier:
             result = self._judge(found, measured)
             settings = self._settings(plan, job)
             notes = tuple(dict.fromkeys([*targets.notes, *(note for group in found for note in group.notes)]))
-            notes += self._warning(result) + self._fewer_workers()
+            notes += self._warning(result)
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
             report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
             _record(run, report, self._write(job, report, result))
         shutil.rmtree(folder, ignore_errors=True)
         lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers()), *lines])
 
     def _refuse_too_many(self, mutants: Sequence[Mutant]) -> None:
         passes, cases = sum(each.repetitions for each in mutants), len(self.subject)

@@ -122,15 +122,17 @@ class MutateDetector:
                 if not job.first:
                     return
                 notes = (*targets.notes, *examined.notes, *saved.finish())
-                batches = DetectorBatches.count(len(self.subject), self.batch_size)
-                notes += machine.fewer("task.workers", self.workers, batches)
                 scored = self._score(plan, saved)
                 report = self._report(job, run, scored, started, notes)
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
         shutil.rmtree(folder, ignore_errors=True)
         lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*runs.left_out(report.subject), *lines])
+        runs.tell(job, run, [*runs.notes(self._fewer_workers()), *runs.left_out(report.subject), *lines])
+
+    def _fewer_workers(self) -> tuple[str, ...]:
+        batches = DetectorBatches.count(len(self.subject), self.batch_size)
+        return machine.fewer("task.workers", self.workers, batches)
 
     def _saved(self, plan: planning.Plan, place: Path) -> SavedDetections:
         names = self.subject.model.name, self.subject.dataset.name

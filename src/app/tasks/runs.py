@@ -120,9 +120,19 @@ def tell(job: Job, run: Run, lines: Sequence[str]) -> None:
     job.say(lines)
 
 
-def remarks(subject: lineage.Subject) -> list[str]:
-    """The lines that say what a reader should know of the data before any number: notes, and what was left out."""
-    return [*(f"Note: {note}." for note in subject.notes), *left_out(subject)]
+def remarks(subject: lineage.Subject, more: Sequence[str] = ()) -> list[str]:
+    """The lines that say what a reader should know before any number: notes, and what was left out.
+
+    Args:
+        subject: has notes of its own.
+        more: of this machine, which are in no report: equal settings give equal ones everywhere.
+    """
+    return [*notes([*subject.notes, *more]), *left_out(subject)]
+
+
+def notes(told: Sequence[str]) -> list[str]:
+    """A line a note."""
+    return [f"Note: {each}." for each in told]
 
 
 def left_out(subject: lineage.Subject) -> list[str]:

@@ -104,7 +104,7 @@ def collect(
             excluded.append(Excluded(picture.shown, result))
     if not kept:
         raise UserError(f"none of the {len(chosen)} pictures of {name} can be read: {_first(excluded)}")
-    notes += how_read([(picture.shown, each) for picture, each in kept], workers)
+    notes += how_read([(picture.shown, each) for picture, each in kept])
     objects, ignored, cut = [], [], 0
     for picture, decoded in kept:
         found, left, over = _objects(picture, decoded.size)
