@@ -27,7 +27,11 @@ GROUND = {
     "job",
     "progress",
     "images",
+    "samples",
     "workplaces",
+    "array_files",
+    "machine",
+    "visible",
     "limits",
     "import_path",
 }
@@ -36,7 +40,11 @@ FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints", "command_line"}
 HISTORY = {"tracking", "pages", "database", "patience"}
 HYDRA = {"hydra", "omegaconf"}
-ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
+ASKED = {
+    "integrity": {"images", "samples", "machine"},
+    "estimation": {"array_files"},
+    "comparison": {"scoring", "diagnosis"},
+}
 """Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
@@ -123,7 +131,15 @@ def test_numeric_rooms_know_only_the_ground_and_numbers(room):
         if place_of(each) != room:
             continue
         if each.room is not None:
-            allowed = each.room in {room, "records", "errors", "detections", "tables", *ASKED.get(room, ())}
+            allowed = each.room in {
+                room,
+                "records",
+                "errors",
+                "detections",
+                "tables",
+                "limits",
+                *ASKED.get(room, ()),
+            }
         else:
             lazily = not each.at_top and each.library in INSIDE_FUNCTIONS
             allowed = not third_party(each) or each.library in libraries or lazily
@@ -163,7 +179,7 @@ def test_the_ground_rests_on_nothing():
             or (
                 third_party(each)
                 and each.library != "numpy"
-                and not (each.library == "PIL" and each.file == "images.py")
+                and not (each.library == "PIL" and each.file in {"images.py", "samples.py"})
                 and not (each.library == "rich" and not each.at_top)
                 and not (each.library == "pyarrow" and place_of(each) == "tables" and not each.at_top)
             )

@@ -28,6 +28,7 @@ from yaml import YAMLError  # noqa: E402 - behind the variables
 from app import command_line, complaints, faults, interrupts  # noqa: E402 - behind the variables
 from app import config as configuration  # noqa: E402 - behind the variables
 from app.errors import NotPassed, UserError  # noqa: E402 - behind the variables
+from app.visible import visible  # noqa: E402 - behind the variables
 
 configuration.register()
 _ended: list[BaseException] = []
@@ -108,7 +109,7 @@ def _stopped(error: BaseException) -> int:
 def _said(line: str, code: int) -> int:
     if FIRST:
         with suppress(OSError):  # the terminal may be gone
-            print(line, file=sys.stderr, flush=True)
+            print(visible(line), file=sys.stderr, flush=True)
     return code
 
 

@@ -23,6 +23,7 @@ from app import command_line, complaints, faults, launch
 from app import config as configuration
 from app.errors import NotPassed, UserError
 from app.job import Job
+from app.visible import visible
 
 if TYPE_CHECKING:  # it brings matplotlib and NumPy, which a start does without
     from app.runs import Run
@@ -123,7 +124,7 @@ def _conclude(sweep: Open, status: str, traces: bool) -> int:
             sweep.run.discard()
     if report is not None:
         page = str(sweep.output / "report.html")
-        print("\n".join(words.closing_lines(report, page, sweep.run.url)), flush=True)
+        print(visible("\n".join(words.closing_lines(report, page, sweep.run.url))), flush=True)
     if "failed" in ends or (report is not None and report.summary.failed):
         return 1
     return 2 if "refused" in ends else int(bool(ends))
@@ -137,10 +138,10 @@ def _say(sweep: Open, traces: bool) -> None:
         own = ", ".join(word for word in each.overrides if word not in sweep.overrides)
         name = f"job {each.job}{f' ({own})' if own else ''}"
         if each.status == "not passed":
-            print(f"{name}: {each.reason}", file=sys.stderr)
+            print(visible(f"{name}: {each.reason}"), file=sys.stderr)
         else:
             was = "was refused" if each.status == "refused" else "failed"
-            print(f"error: {name} {was}: {each.reason}", file=sys.stderr)
+            print(visible(f"error: {name} {was}: {each.reason}"), file=sys.stderr)
 
 
 def _ending(config: DictConfig, error: BaseException, overrides: Sequence[str]) -> Ending:

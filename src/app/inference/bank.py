@@ -19,6 +19,7 @@ from app.inference.batches import Batch
 from app.inference.blocks import Block
 from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes, scores_of
 from app.inference.replay import FULL, Replay, ReplayError, Start
+from app.inference.shelf import Shelf
 from app.mutation.mutant import Mutant
 from app.mutation.operator import InputOperator, StochasticOperator, WeightOperator, Weights
 from app.mutation.overlay import Active, Rows, changed, overlay, planned_weights
@@ -181,10 +182,8 @@ class MutantBank(pl.LightningModule):
         kind = self.classifier.output
         if isinstance(mutant.operator, InputOperator):
             operator = mutant.operator
-            images = [
-                operator.apply(mutant, image, int(case))
-                for image, case in zip(batch.images, batch.cases, strict=True)
-            ]
+            cases = batch.cases.tolist()
+            images = Shelf(lambda i: operator.apply(mutant, batch.images[i], cases[i]), range(len(cases)))
             scores = scores_of(self.model(self.classifier.to_batch(images).to(self.device)))
             return [_arrays(outcomes(scores, original, kind), 1)]
         parts = []

@@ -21,6 +21,7 @@ from app.inference.blocks import Block, BlockStore
 from app.inference.outcomes import OutputType, refused, resolve_output, scores_of
 from app.inference.passes import predict
 from app.inference.replay import Replay
+from app.inference.shelf import Shelf
 from app.mutation.mutant import Mutant
 from app.records import Predictions
 
@@ -102,7 +103,7 @@ def examine(
     Raises:
         UserError: outputs that are no class scores or not finite, or an input that the model refuses.
     """
-    batch = to_batch([images.load(index) for index in range(min(look, len(images)))])
+    batch = to_batch(Shelf(images.load, range(min(look, len(images)))))
     with torch.no_grad():
         try:
             module(batch.clone())

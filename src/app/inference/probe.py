@@ -26,6 +26,7 @@ from app.inference.batches import Batch, Batches, Images
 from app.inference.layers import Layers, find_layers
 from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output, scores_of
 from app.inference.passes import predict
+from app.inference.shelf import Shelf
 
 NOWHERE = Layers((), inputs=False)
 """No layer."""
@@ -78,7 +79,7 @@ def examine(
     Raises:
         UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
     """
-    batch = to_batch([images.load(index) for index in range(min(LOOK, len(images)))])
+    batch = to_batch(Shelf(images.load, range(min(LOOK, len(images)))))
     with torch.no_grad():
         try:
             scores = scores_of(module(batch.clone()))

@@ -16,6 +16,8 @@ from app.scoring.paired import Paired
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+MOST_RESAMPLES = 100_000
+"""Of a bootstrap: more is a slip of the finger, and takes memory for each."""
 ROUNDING = 1e-9
 """A difference of fractions that reaches its threshold but for this much reaches it."""
 
@@ -65,8 +67,8 @@ class Rule:
                 raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)}")
         if not 0 <= self.delta <= 1:
             raise ValueError(f"delta must be a loss of accuracy in [0, 1], not {self.delta}")
-        if self.resamples < 1:
-            raise ValueError(f"resamples must be at least 1, not {self.resamples}")
+        if not 1 <= self.resamples <= MOST_RESAMPLES:
+            raise ValueError(f"resamples must be from 1 to {MOST_RESAMPLES:,}, not {self.resamples}")
 
 
 @dataclass(frozen=True)

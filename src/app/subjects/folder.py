@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
-from app.errors import Fault, UserError
-from app.images import SUFFIXES, Unreadable, decode, read
+from app.errors import UserError
+from app.images import USUAL, Decoding, no_image
 from app.limits import ClassFolders, NotNegative, Positive
 from app.subjects.dataset import Excluded, ImageDataset, check_class_names, stratified
+from app.subjects.files import Checked, FileSource, Progress, check, notes
 from app.tables import read_class_names
-
-Progress = Callable[[int, int], None]
-"""Called with how many files are checked and how many there are."""
-
-
-@dataclass(frozen=True, eq=False)
-class FileSource:
-    """Pictures in files."""
-
-    files: tuple[Path, ...]
-    """(N,): absolute paths."""
-
-    def load(self, row: int) -> Image.Image:
-        """The picture of a row.
-
-        Raises:
-            Fault: the file was fine when the data set was made and no longer is.
-        """
-        try:
-            return decode(read(self.files[row]))
-        except Unreadable as reason:
-            raise Fault(f"{self.files[row]} {reason}: it has changed since the run began") from None
 
 
 def image_folder(
@@ -50,6 +25,7 @@ def image_folder(
     name: str | None = None,
     workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> ImageDataset:
     """The data set in ``root/CLASS/**/picture``: each subfolder of the root is a class.
 
@@ -64,6 +40,7 @@ def image_folder(
         name: None takes the folder's name.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: no such folder, no classes, a class without pictures, or class names unlike the subfolders.
@@ -77,11 +54,10 @@ def image_folder(
     found, excluded = _list(top, names)
     labels = np.array([label for label, _ in found], dtype=np.int32)
     found = [found[i] for i in stratified(labels, max_samples, seed)]
-    checked = list(_check([path for _, path in found], workers or min(8, os.cpu_count() or 1), progress))
-
-    kept: list[tuple[int, Path, bytes]] = []
-    for (label, path), result in zip(found, checked, strict=True):
-        if isinstance(result, bytes):
+    kept: list[tuple[int, Path, Checked]] = []
+    results = check([path for _, path in found], decoding, workers, progress)
+    for (label, path), result in zip(found, results, strict=True):
+        if isinstance(result, Checked):
             kept.append((label, path, result))
         else:
             excluded.append(Excluded(_shown(path, top), result))
@@ -91,10 +67,11 @@ def image_folder(
         class_names=names,
         labels=np.array([label for label, _, _ in kept], dtype=np.int32),
         paths=tuple(_shown(path, top) for _, path, _ in kept),
-        source=FileSource(tuple(path.absolute() for _, path, _ in kept)),
+        source=FileSource(tuple(path.absolute() for _, path, _ in kept), decoding),
         rows=np.arange(len(kept)),
-        case_digests=np.frombuffer(b"".join(digest for _, _, digest in kept), np.uint8).reshape(-1, 32),
+        case_digests=np.frombuffer(b"".join(each.digest for _, _, each in kept), np.uint8).reshape(-1, 32),
         excluded=tuple(sorted(excluded, key=lambda each: each.path)),
+        notes=notes([(_shown(path, top), each) for _, path, each in kept]),
     )
 
 
@@ -145,34 +122,19 @@ def _list(top: Path, names: Sequence[str]) -> tuple[list[tuple[int, Path]], list
             else:
                 excluded.append(Excluded(_shown(path, top), reason))
         if not pictures:
-            raise UserError(f"class folder {top / name} holds no picture: add some or remove the folder")
+            why = next(
+                (f" ({each.path} {each.reason})" for each in excluded if each.path.startswith(f"{name}/")), ""
+            )
+            raise UserError(f"class folder {top / name} holds no picture{why}: add some or remove the folder")
     return found, excluded
 
 
 def _reason_to_skip(path: Path, inside: Path) -> str | None:
-    if path.suffix.lower() not in SUFFIXES:
-        return "has no ending of a picture"
+    if (foreign := no_image(path)) is not None:
+        return foreign
     if path.is_symlink() and not path.resolve().is_relative_to(inside):
         return "is a link out of the data set's folder"
     return None
-
-
-def _check(files: Sequence[Path], workers: int, progress: Progress | None) -> Iterator[bytes | str]:
-    """The SHA-256 of each file that decodes, or why it does not."""
-    with ThreadPoolExecutor(workers) as pool:
-        for done, result in enumerate(pool.map(_digest_or_reason, files), start=1):
-            if progress is not None:
-                progress(done, len(files))
-            yield result
-
-
-def _digest_or_reason(path: Path) -> bytes | str:
-    try:
-        content = read(path)
-        decode(content)
-    except Unreadable as reason:
-        return str(reason)
-    return hashlib.sha256(content).digest()
 
 
 def _refuse_empty(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from app import array_files
 from app.errors import UserError
 from app.limits import File, NotNegative, Positive
 from app.subjects.dataset import Bytes, ImageDataset, check_class_names
@@ -111,21 +111,12 @@ def _read(given: str | Path | NDArray[np.generic], key: str) -> NDArray[np.gener
         return np.asarray(given)
     path = Path(given).expanduser()
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded = array_files.load(path, only=key)
     except FileNotFoundError:
         raise UserError(f"dataset.{key} {path} does not exist") from None
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise UserError(f"dataset.{key} {path} is no readable .npy or .npz file ({error})") from None
-    if isinstance(loaded, np.ndarray):
-        return loaded
-    with loaded:
-        if key not in loaded.files:
-            raise UserError(f"{path} has no array '{key}', only {', '.join(loaded.files) or 'nothing'}")
-        try:
-            array: NDArray[np.generic] = loaded[key]
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise UserError(f"array '{key}' in {path} cannot be read ({error})") from None
-    return array
+    except array_files.UnsoundFileError as reason:
+        raise UserError(f"dataset.{key} {path} cannot be read as .npy or .npz: {reason}") from None
+    return loaded[key] if isinstance(loaded, dict) else loaded
 
 
 def _pixels(images: NDArray[np.generic]) -> tuple[Bytes, tuple[str, ...]]:

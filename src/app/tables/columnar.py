@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app import array_files
 from app.errors import UserError
 from app.tables.content import called
 from app.tables.table import MOST_CELLS, Column, Table, without_index
 
 _INDEX = "__index_level_0__"
 """What pandas calls an index without a name in Parquet."""
-_MOST_ARRAY = 16 * 2**30
-"""Bytes of the largest array that is read from an archive."""
 
 
 def read_parquet(path: Path, key: str = "") -> Table:
@@ -108,11 +106,13 @@ def read_npz(path: Path, key: str = "") -> Table:
     """
     shown = called(path, key)
     try:
-        _check_archive(path, shown)
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError, MemoryError) as error:
-        raise UserError(f"{shown} is not an NPZ file of plain arrays (no objects): {_line(error)}") from None
+        arrays = array_files.load(path)
+    except FileNotFoundError:
+        raise UserError(f"{shown} does not exist") from None
+    except array_files.UnsoundFileError as reason:
+        raise UserError(f"{shown} is not an NPZ file of plain arrays: {reason}") from None
+    if not isinstance(arrays, dict):
+        raise UserError(f"{shown} holds one array; give an NPZ file with an array a column")
     size = max((len(values) for values in arrays.values() if values.ndim), default=0)
     columns = {name: _from_array(name, values, shown) for name, values in arrays.items() if values.ndim}
     return Table(path, shown, columns, size)
@@ -136,37 +136,12 @@ def read_array(path: Path, key: str = "") -> NDArray[Any]:
     if not path.is_file():
         raise UserError(f"{shown} " + ("is no file" if path.exists() else "does not exist"))
     try:
-        with path.open("rb") as file:
-            _check_header(file, path.stat().st_size, shown)
-        return np.asarray(np.load(path, allow_pickle=False))
-    except (ValueError, OSError, EOFError, MemoryError, SyntaxError, RecursionError) as error:
-        reason = _line(error)
-        if "allow_pickle" in reason:
-            reason = "it holds pickled Python objects, which are not loaded; save numbers or text"
+        array = array_files.load(path)
+    except array_files.UnsoundFileError as reason:
         raise UserError(f"{shown} cannot be read as an array: {reason}") from None
-
-
-def _check_header(file: BinaryIO | Any, size: int, shown: str) -> None:
-    """Sees to it that an array is no larger than what is there to fill it."""
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    if version not in ((1, 0), (2, 0)):
-        return
-    shape, _, kind = read(file)
-    needed = int(np.prod([int(each) for each in shape], dtype=object)) * kind.itemsize
-    if needed > size and not kind.hasobject:
-        raise UserError(
-            f"{shown}: its header promises an array of {needed:,} bytes, the file has {size:,}: it is cut off"
-        )
-
-
-def _check_archive(path: Path, shown: str) -> None:
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if member.file_size > _MOST_ARRAY:
-                raise UserError(f"{shown}: {member.filename} inflates to {member.file_size:,} bytes")
-            with archive.open(member) as file:
-                _check_header(file, member.file_size, f"{shown}: {member.filename}")
+    if isinstance(array, dict):
+        raise UserError(f"{shown} must be a .npy file, but holds several arrays")
+    return array
 
 
 def from_records(records: Sequence[Mapping[str, Any]], path: Path, shown: str) -> Table:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app import progress
+from app import machine, progress
 from app.diagnosis import autopsy as diagnosis
 from app.diagnosis import embeddings
 from app.diagnosis.headline import proportion
@@ -174,7 +174,8 @@ class Autopsy:
             )
             self._write(job.output, report, found, maps)
             filing.record(run, report, job.output)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers()), *lines])
 
     def _subject(self, name: str | None) -> tuple[Any, lineage.Subject]:
         """The subject in full where there is a model, and what a report says about it."""
@@ -262,6 +263,10 @@ class Autopsy:
             resamples=self.resamples,
             seed=self.seed,
         )
+
+    def _fewer_workers(self) -> tuple[str, ...]:
+        batches = 0 if self.dataset is None else -(-len(self.dataset) // self.batch_size) + 1
+        return () if not batches else machine.fewer("task.workers", self.workers, batches)
 
     def _report(
         self,

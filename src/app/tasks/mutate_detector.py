@@ -10,10 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from app import durable, progress
+from app import durable, machine, progress
 from app.errors import UserError
 from app.inference.campaign import Campaign, cut
 from app.inference.detection import campaign
+from app.inference.detection.batches import DetectorBatches
 from app.inference.detection.blocks import DetectionStore, repeated
 from app.inference.detection.campaign import ExaminedDetector, GroupDetections
 from app.inference.detection.rows import Semantics
@@ -124,7 +125,12 @@ class MutateDetector:
                 report = self._report(job, run, scored, started, notes)
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.notes(self._fewer_workers()), *runs.left_out(report.subject), *lines])
+
+    def _fewer_workers(self) -> tuple[str, ...]:
+        batches = DetectorBatches.count(len(self.subject), self.batch_size)
+        return machine.fewer("task.workers", self.workers, batches)
 
     def _saved(self, plan: planning.Plan, place: Path) -> SavedDetections:
         names = self.subject.model.name, self.subject.dataset.name

@@ -19,6 +19,7 @@ from app.reporting import lineage
 from app.runs import Run, SilentRun
 from app.tasks import ranks
 from app.tracking import Store
+from app.visible import visible
 
 if TYPE_CHECKING:  # it starts torch, which not every task needs
     from app.subjects.detection.subject import DetectorSubject
@@ -161,9 +162,34 @@ def _resumed(store: Store, job: Job, subject: Tested | None, resume: str) -> Run
 def tell(job: Job, run: Run, lines: Sequence[str]) -> None:
     """Says the lines that a command ends with, and keeps them as what MLflow's pages say of the run."""
     with interrupts.held(), suppress(Exception):  # all is done and filed
-        run.describe("\n\n".join(line.strip() for line in lines if line and not line.startswith("MLflow: ")))
+        told = (visible(line.strip()) for line in lines if line and not line.startswith("MLflow: "))
+        run.describe("\n\n".join(told))
     with interrupts.held():
         job.say(lines)
+
+
+def remarks(subject: lineage.Subject, more: Sequence[str] = ()) -> list[str]:
+    """The lines that say what a reader should know before any number: notes, and what was left out.
+
+    Args:
+        subject: has notes of its own.
+        more: of this machine, which are in no report: equal settings give equal ones everywhere.
+    """
+    return [*notes([*subject.notes, *more]), *left_out(subject)]
+
+
+def notes(told: Sequence[str]) -> list[str]:
+    """A line a note."""
+    return [f"Note: {each}." for each in told]
+
+
+def left_out(subject: lineage.Subject) -> list[str]:
+    """The line that says how much of the data is in no number, and the first of it; none if all is."""
+    if not subject.excluded:
+        return []
+    first, n = subject.excluded[0], len(subject.excluded)
+    told = f"{n:,} files or cases were left out, such as" if n > 1 else "one file or case was left out:"
+    return [f"Note: {told} {first.path}, which {first.reason}. The report lists all that was left out."]
 
 
 def workplace(store: Store, run: Run) -> Path:

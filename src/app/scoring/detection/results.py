@@ -16,6 +16,7 @@ from app.scoring.detection.names import safe_name
 from app.scoring.detection.objects import ObjectTable, write_objects
 from app.scoring.detection.significance import NoiseFloor
 from app.scoring.intervals import Interval
+from app.scoring.verdict import MOST_RESAMPLES
 
 PROFILES = ("paper", "deepluq")
 
@@ -63,8 +64,8 @@ class ScoreSettings:
             raise ValueError(f"semantics must be one of {', '.join(SEMANTICS)}, not {self.semantics!r}")
         if self.p0 is not None and not 0.0 < self.p0 < 1.0:
             raise ValueError(f"p0 must lie between 0 and 1, not {self.p0}")
-        if self.resamples < 1:
-            raise ValueError(f"resamples must be at least 1, not {self.resamples}")
+        if not 1 <= self.resamples <= MOST_RESAMPLES:
+            raise ValueError(f"resamples must be from 1 to {MOST_RESAMPLES:,}, not {self.resamples}")
         if self.repetitions is not None and self.repetitions < 1:
             raise ValueError(f"repetitions must be at least 1, not {self.repetitions}")
         if self.profile == "deepluq" and (self.threshold, self.p0) not in ((0.5, None), (0.5, 0.01)):

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import UserError
+from app.images import USUAL, Decoding
 from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
     Annotation,
     Box,
-    Progress,
     collect,
     folder,
     inside,
@@ -24,6 +24,7 @@ from app.subjects.detection.annotations import (
 )
 from app.subjects.detection.dataset import DetectionDataset
 from app.subjects.detection.xml_tree import Element, parse
+from app.subjects.files import Progress
 from app.tables import read_class_names
 
 
@@ -48,6 +49,7 @@ def voc(
     name: str | None = None,
     workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> DetectionDataset:
     """The data set in Pascal VOC's XML files.
 
@@ -66,6 +68,7 @@ def voc(
         name: None takes the name of the folder of XML files.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: malformed XML or one that declares entities, a missing picture, a box without area or
@@ -105,6 +108,7 @@ def voc(
         seed=seed,
         workers=workers,
         progress=progress,
+        decoding=decoding,
     )
 
 

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.errors import UserError
-from app.images import SUFFIXES
+from app.images import SUFFIXES, USUAL, Decoding
 from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
     Annotation,
-    Progress,
     collect,
     folder,
     read_text,
 )
 from app.subjects.detection.dataset import DetectionDataset
+from app.subjects.files import Progress
 from app.tables import read_class_names
 
 _CLASSES = "classes.txt"
@@ -37,6 +37,7 @@ def yolo(
     name: str | None = None,
     workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> DetectionDataset:
     """The data set in YOLO's text files: a line is ``class x y width height``, centre and size in shares.
 
@@ -53,6 +54,7 @@ def yolo(
         name: None takes the name of the folder of pictures.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: a malformed line, a missing picture, a box without area or outside its picture, or an
@@ -98,6 +100,7 @@ def yolo(
         seed=seed,
         workers=workers,
         progress=progress,
+        decoding=decoding,
         notes=notes,
     )
 
