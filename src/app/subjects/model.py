@@ -13,10 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
-from app.subjects.checkpoint import fit, read_checkpoint, read_weights, weights_in
+from app.subjects.checkpoint import read_checkpoint, read_weights
 from app.subjects.exported import load_exported
 from app.subjects.formats import Format, locate, recognise
 from app.subjects.preprocess import Preprocess
+from app.subjects.weights import fit, tensors_in
 
 Output = Literal["auto", "logits", "probs"]
 
@@ -90,6 +91,7 @@ def from_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
     weights: str | Path | None,
     *,
+    weights_key: str | None = None,
     name: str | None = None,
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
@@ -101,6 +103,7 @@ def from_state_dict(
     Args:
         factory: the module itself or what makes it when called without arguments.
         weights: the file; None keeps the weights that the factory gives, which then is noted.
+        weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         name: None takes the module's class name.
         class_names: names of the outputs in training order.
         preprocess: or its fields by name; None takes ImageNet's.
@@ -115,7 +118,7 @@ def from_state_dict(
         notes: tuple[str, ...] = ("no file of weights was given: the factory's own weights are used",)
     else:
         path = locate(weights)
-        notes = fit(module, read_weights(path, allow_unsafe_load), str(path))
+        notes = fit(module, read_weights(path, allow_unsafe_load), str(path), key=weights_key)
     return assemble(
         module,
         name or type(module).__name__,
@@ -188,8 +191,8 @@ def _load(path: Path, allow_unsafe_load: bool) -> tuple[nn.Module, tuple[str, ..
     content = read_checkpoint(path, allow_unsafe_load)
     if isinstance(content, nn.Module):
         return content, ("the module was unpickled, which runs code of the file",)
-    weights = weights_in(content)
-    if weights is None:
+    weights = tensors_in(content)
+    if not weights:
         raise UserError(f"{path} holds a {type(content).__name__}, neither a module nor a state_dict")
     raise UserError(_weights_only(path, weights))
 

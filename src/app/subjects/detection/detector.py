@@ -114,6 +114,7 @@ def detector_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
     weights: str | Path | None,
     *,
+    weights_key: str | None = None,
     name: str | None = None,
     class_names: Sequence[str] | None = None,
     background: bool = True,
@@ -126,6 +127,7 @@ def detector_state_dict(
         factory: the module itself or what makes it when called without arguments; any module that returns
             detections as torchvision's do.
         weights: the file; None keeps the weights that the factory gives, which then is noted.
+        weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         name: None takes the module's class name.
         class_names: in training order; a first ``__background__`` and gaps called ``N/A`` are understood.
         background: whether label 0 is the background.
@@ -136,7 +138,12 @@ def detector_state_dict(
         UserError: a factory that makes no module, a file that cannot be read, or weights that do not fit.
     """
     loaded = from_state_dict(
-        factory, weights, name=name, preprocess=WHOLE, allow_unsafe_load=allow_unsafe_load
+        factory,
+        weights,
+        weights_key=weights_key,
+        name=name,
+        preprocess=WHOLE,
+        allow_unsafe_load=allow_unsafe_load,
     )
     return detector(
         loaded.module,
