@@ -256,7 +256,7 @@ def test_another_number_of_classes_is_said(net):
 def test_names_of_another_network(net):
     with pytest.raises(UserError, match=r"no name fits: it has a.kernel, and the module takes conv.weight"):
         fit(net, {"a.kernel": torch.ones(3)}, "w.pt")
+    weights = prefixed("model.", net.state_dict())
+    del weights["model.head.bias"]
     with pytest.raises(UserError, match=r"it lacks head.bias \(below 'state_dict.model'\); give"):
-        weights = prefixed("model.", net.state_dict())
-        del weights["model.head.bias"]
         fit(net, {"state_dict": weights}, "w.pt")

@@ -19,7 +19,7 @@ from app.subjects.formats import Format, locate, recognise
 from app.subjects.preprocess import Preprocess
 from app.subjects.weights import fit, tensors_in
 
-Output = Literal["auto", "logits", "probs"]
+Output = Literal["auto", "logits", "probs", "binary"]
 
 DEFAULT_PREPROCESS = "no preprocessing was given: ImageNet's is used (shorter side 256, centre 224, RGB)"
 
@@ -40,6 +40,8 @@ class Model:
     """Names of the outputs, in training order; None if unknown."""
     output: Output = "auto"
     """What the module's outputs are; auto decides by looking at them."""
+    output_key: str | int | None = None
+    """Which of several outputs are the class scores: its name or its place; None where that is plain."""
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the model was loaded."""
 
@@ -51,6 +53,7 @@ def assemble(
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
+    output_key: str | int | None = None,
     notes: Sequence[str] = (),
 ) -> Model:
     """The model made of a loaded module, which is put in evaluation mode.
@@ -60,7 +63,8 @@ def assemble(
         name: letters and digits, without ``@``.
         class_names: names of the outputs in training order.
         preprocess: or its fields by name; None takes ImageNet's and notes it.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         notes: remarks for the report.
 
     Raises:
@@ -70,7 +74,7 @@ def assemble(
     if not name or "@" in name:
         raise UserError(f"model.name must not be empty nor hold '@': {name!r}")
     if output not in get_args(Output):
-        raise UserError(f"model.output must be auto, logits or probs, not {output!r}")
+        raise UserError(f"model.output must be auto, logits, probs or binary, not {output!r}")
     names = None if class_names is None else tuple(str(each) for each in class_names)
     if names is not None and len(set(names)) < len(names):
         twice = next(each for each in names if names.count(each) > 1)
@@ -84,7 +88,9 @@ def assemble(
     elif isinstance(preprocess, Mapping) and not {"mean", "std"} <= set(preprocess):
         notes = (*notes, "preprocessing was given without mean and std: ImageNet's are used")
     module.eval()
-    return Model(name, module, digest_of(module), _preprocess(preprocess), names, output, tuple(notes))
+    return Model(
+        name, module, digest_of(module), _preprocess(preprocess), names, output, output_key, tuple(notes)
+    )
 
 
 def from_state_dict(
@@ -96,6 +102,7 @@ def from_state_dict(
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
+    output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
 ) -> Model:
     """The model of a factory and a file of weights: a state_dict, a Lightning checkpoint or safetensors.
@@ -107,7 +114,8 @@ def from_state_dict(
         name: None takes the module's class name.
         class_names: names of the outputs in training order.
         preprocess: or its fields by name; None takes ImageNet's.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
 
     Raises:
@@ -125,6 +133,7 @@ def from_state_dict(
         class_names=class_names,
         preprocess=preprocess,
         output=output,
+        output_key=output_key,
         notes=notes,
     )
 
@@ -136,6 +145,7 @@ def from_file(
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
+    output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
 ) -> Model:
     """The model in a file that holds the whole module: TorchScript, an exported program, or a pickled module.
@@ -147,7 +157,8 @@ def from_file(
         name: None takes the file's name, or the directory's.
         class_names: names of the outputs in training order.
         preprocess: or its fields by name; None takes ImageNet's.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code, which a pickled module always does.
 
     Raises:
@@ -161,6 +172,7 @@ def from_file(
         class_names=class_names,
         preprocess=preprocess,
         output=output,
+        output_key=output_key,
         notes=notes,
     )
 

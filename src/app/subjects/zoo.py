@@ -28,6 +28,7 @@ def torchvision_model(
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "logits",
+    output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
 ) -> Model:
     """A classification model of torchvision.
@@ -41,7 +42,8 @@ def torchvision_model(
         name: None takes the builder's.
         class_names: names of the outputs in training order.
         preprocess: or its fields by name; None takes ImageNet's.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
 
     Raises:
@@ -78,6 +80,7 @@ def torchvision_model(
             class_names=class_names or chosen.meta["categories"],
             preprocess=preprocess,
             output=output,
+            output_key=output_key,
         )
     path = locate(weights)
     content = read_weights(path, allow_unsafe_load)
@@ -92,7 +95,13 @@ def torchvision_model(
     remedy = f"; model.num_classes is {wanted}" + ("" if num_classes else ", set it to what the file holds")
     notes = fit(module, content, str(path), remedy, weights_key)
     return assemble(
-        module, name or builder, class_names=class_names, preprocess=preprocess, output=output, notes=notes
+        module,
+        name or builder,
+        class_names=class_names,
+        preprocess=preprocess,
+        output=output,
+        output_key=output_key,
+        notes=notes,
     )
 
 
@@ -106,6 +115,7 @@ def timm_model(
     class_names: Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "logits",
+    output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
 ) -> Model:
     """A classification model of timm, with the preprocessing that timm states for it.
@@ -119,7 +129,8 @@ def timm_model(
         name: None takes the builder's.
         class_names: names of the outputs in training order.
         preprocess: or its fields by name; None takes what timm states.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
 
     Raises:
@@ -148,7 +159,13 @@ def timm_model(
     if preprocess is None:
         preprocess = _timm_preprocess(timm.data.resolve_model_data_config, module)
     return assemble(
-        module, name or builder, class_names=class_names, preprocess=preprocess, output=output, notes=notes
+        module,
+        name or builder,
+        class_names=class_names,
+        preprocess=preprocess,
+        output=output,
+        output_key=output_key,
+        notes=notes,
     )
 
 
