@@ -20,12 +20,12 @@ from torch import Tensor, nn
 
 from app import durable
 from app.errors import UserError
-from app.faults import short_of_memory
 from app.inference.bank import Classifier
 from app.inference.batches import Batch, Batches, Images
 from app.inference.layers import Layers, find_layers
-from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output, scores_of
+from app.inference.outcomes import OutputType
 from app.inference.passes import predict
+from app.inference.scores import Key, find_scores
 from app.inference.shelf import Shelf
 
 NOWHERE = Layers((), inputs=False)
@@ -44,6 +44,8 @@ class Examined:
     """K, the width of its output."""
     layers: Layers
     """Where test cases are embedded; no names if the model lets nobody look inside."""
+    notes: tuple[str, ...] = ()
+    """How its outputs are read, where there was a choice."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ def examine(
     images: Images,
     output: OutputType,
     layer: str | None = None,
+    *,
+    key: Key | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Examined:
     """Run a model on a few images: does it give class scores, and where can test cases be embedded?
 
@@ -75,30 +80,16 @@ def examine(
         images: the test cases.
         output: what its scores are.
         layer: a module, or a pattern, whose output embeds; None for what goes into the last linear layer.
+        key: which of its outputs the scores are; None where that is plain.
+        classes: names of the classes; None if they are not known.
 
     Raises:
         UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
     """
     batch = to_batch(Shelf(images.load, range(min(LOOK, len(images)))))
-    with torch.no_grad():
-        try:
-            scores = scores_of(module(batch.clone()))
-        except UserError:
-            raise
-        except Exception as error:
-            if short_of_memory(error):
-                raise
-            raise refused(module, batch, error) from error
-    if scores.shape[0] != batch.shape[0]:
-        raise UserError(
-            f"the model gives {scores.shape[0]} rows for {batch.shape[0]} images; one each is needed"
-        )
-    finite = scores[torch.isfinite(scores).all(dim=1)]
-    resolved: ResolvedOutput = "logits"
-    if len(finite):
-        resolved = resolve_output(finite, output)
-    classifier = Classifier(module, to_batch, resolved)
-    return Examined(classifier, scores.shape[1], find_layers(classifier, images, layer))
+    read = find_scores(module, batch, output, key, classes)
+    classifier = Classifier(module, to_batch, read.output, read.scores)
+    return Examined(classifier, read.rows.shape[1], find_layers(classifier, images, layer), read.notes)
 
 
 class Probe(pl.LightningModule):
@@ -139,7 +130,7 @@ class Probe(pl.LightningModule):
             return batch.number
         x = self.classifier.to_batch(batch.images).to(self.device)
         with _embedded(self.model, self.layers) as seen:
-            scores = scores_of(self.model(x)).float().cpu().numpy()
+            scores = self.classifier.scores(self.model(x)).cpu().numpy()
         broken = self.finite & ~np.isfinite(scores).all(axis=1)
         if broken.any():
             raise UserError(f"the model gives NaN or infinity for case {batch.cases[broken][0]}")

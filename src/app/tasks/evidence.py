@@ -90,7 +90,13 @@ class Probing:
         model = task.model
         wanted = task.layer if task.embedded else None
         self.examined = probe.examine(
-            model.module, model.preprocess.to_batch, task.dataset, model.output, wanted
+            model.module,
+            model.preprocess.to_batch,
+            task.dataset,
+            model.output,
+            wanted,
+            key=model.output_key,
+            classes=task.subject.known_classes,
         )
         task.subject.check_outputs(self.examined.outputs)
 
@@ -103,8 +109,9 @@ class Probing:
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
         if self.task.embedded and not self.examined.layers.names:
-            return ("there are no embeddings: the model's layers cannot be looked into",)
-        return ()
+            told = "there are no embeddings: the model's layers cannot be looked into"
+            return (*self.examined.notes, told)
+        return self.examined.notes
 
     def run(self, folder: Path, cases: NDArray[np.int64], advance: Callable[[int], None]) -> Probed | None:
         """The pass over the test cases; None in further processes."""
@@ -154,6 +161,7 @@ class Probing:
                 task.model.module,
                 preprocess.to_batch(images),
                 predicted,
+                read=self.examined.classifier.scores,
                 layer=layer,
                 probabilities=given.output == "probs",
             )

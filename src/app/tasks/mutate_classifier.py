@@ -18,7 +18,6 @@ from app.inference import campaign
 from app.inference.batches import Batches
 from app.inference.blocks import BlockStore
 from app.inference.campaign import Examined, GroupOutcomes
-from app.inference.outcomes import scores_of
 from app.job import Job
 from app.mutation import plan as planning
 from app.mutation import saliency
@@ -119,7 +118,11 @@ class MutateClassifier:
                 return
             result = self._judge(found, measured)
             settings = self._settings(plan, job)
-            notes = tuple(dict.fromkeys([*targets.notes, *(note for group in found for note in group.notes)]))
+            notes = tuple(
+                dict.fromkeys(
+                    [*examined.notes, *targets.notes, *(note for group in found for note in group.notes)]
+                )
+            )
             notes += self._warning(result)
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
             report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
@@ -140,7 +143,14 @@ class MutateClassifier:
 
     def _examine(self) -> Examined:
         model, data = self.subject.model, self.subject.dataset
-        examined = campaign.examine(model.module, model.preprocess.to_batch, data, model.output)
+        examined = campaign.examine(
+            model.module,
+            model.preprocess.to_batch,
+            data,
+            model.output,
+            key=model.output_key,
+            classes=self.subject.known_classes,
+        )
         self.subject.check_outputs(examined.outputs)
         return examined
 
@@ -156,7 +166,10 @@ class MutateClassifier:
             for place, batch in zip(places, images, strict=True)
         )
         return saliency.measure(
-            examined.classifier.module, batches, examined.classifier.output, scores_of=scores_of
+            examined.classifier.module,
+            batches,
+            examined.classifier.output,
+            scores_of=examined.classifier.scores,
         )
 
     def _groups(

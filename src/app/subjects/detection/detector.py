@@ -116,6 +116,7 @@ def detector_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
     weights: ModelFile | Path | None,
     *,
+    weights_key: str | None = None,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,
     background: bool = True,
@@ -128,6 +129,7 @@ def detector_state_dict(
         factory: the module itself or what makes it when called without arguments; any module that returns
             detections as torchvision's do.
         weights: the file; None keeps the weights that the factory gives, which then is noted.
+        weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         name: None takes the module's class name.
         class_names: in training order (or a file); a first ``__background__`` and gaps called ``N/A`` are understood.
         background: whether label 0 is the background.
@@ -138,7 +140,12 @@ def detector_state_dict(
         UserError: a factory that makes no module, a file that cannot be read, or weights that do not fit.
     """
     loaded = from_state_dict(
-        factory, weights, name=name, preprocess=WHOLE, allow_unsafe_load=allow_unsafe_load
+        factory,
+        weights,
+        weights_key=weights_key,
+        name=name,
+        preprocess=WHOLE,
+        allow_unsafe_load=allow_unsafe_load,
     )
     return detector(
         loaded.module,

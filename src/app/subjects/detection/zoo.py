@@ -13,9 +13,10 @@ from torch import nn
 
 from app.errors import UserError
 from app.limits import Positive, Weights
-from app.subjects.checkpoint import fit, read_weights
+from app.subjects.checkpoint import read_weights
 from app.subjects.detection.detector import BACKGROUND_NAMES, Detector, detector
 from app.subjects.formats import locate
+from app.subjects.weights import fit
 from app.tables import read_class_names
 
 _OWN_OPTIONS = {"weights", "weights_backbone", "num_classes", "progress"}
@@ -28,6 +29,7 @@ def detector_torchvision(
     builder: str,
     weights: Weights | Path,
     *,
+    weights_key: str | None = None,
     num_classes: Positive | None = None,
     name: str | None = None,
     class_names: str | Sequence[str] | None = None,
@@ -41,6 +43,7 @@ def detector_torchvision(
         builder: such as ``fasterrcnn_mobilenet_v3_large_320_fpn``.
         weights: a file of a state_dict, or the name of published weights such as ``DEFAULT`` or ``COCO_V1``,
             which torchvision downloads once and which bring their class names.
+        weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         num_classes: as torchvision counts them, with the background if there is one; None takes the class
             names, or the 91 of COCO.
         name: None takes the builder's.
@@ -79,7 +82,7 @@ def detector_torchvision(
     wanted = num_classes or _outputs(listed, background)
     module = _made(models, builder, chosen_options, weights=None, weights_backbone=None, num_classes=wanted)
     remedy = f"; model.num_classes is {wanted}" + ("" if num_classes else ", set it to what the file holds")
-    notes = fit(module, read_weights(path, allow_unsafe_load), str(path), remedy)
+    notes = fit(module, read_weights(path, allow_unsafe_load), str(path), remedy, weights_key)
     made = detector(module, name or builder, class_names=listed, background=background, notes=notes)
     if made.class_labels is not None and max(made.class_labels) >= wanted:
         raise UserError(
