@@ -11,7 +11,7 @@ import torch
 from app.errors import UserError
 from app.inference.batches import PROBE_SIZE, Batches
 from app.inference.blocks import Block, BlockStore
-from app.inference.outcomes import outcomes, resolve_output, scores_of
+from app.inference.outcomes import outcomes, resolve_output
 from tests.inference.conftest import Pictures
 
 
@@ -111,12 +111,3 @@ def test_sigmoids_and_false_probabilities_are_refused() -> None:
         resolve_output(torch.tensor([[0.9, 0.8], [0.1, 0.4]]), "auto")
     with pytest.raises(UserError, match="not probabilities"):
         resolve_output(torch.tensor([[3.0, 0.8]]), "probs")
-
-
-def test_scores_are_found_in_what_models_give_back() -> None:
-    scores = torch.ones(2, 3)
-    for output in (scores, (scores, None), [scores], {"logits": scores, "x": 1}, {"out": scores}):
-        assert torch.equal(scores_of(output), scores)
-    for output in (torch.ones(2), "text", [], {"boxes": []}, torch.ones(2, 3, dtype=torch.int64)):
-        with pytest.raises(UserError, match="class scores"):
-            scores_of(output)

@@ -21,7 +21,7 @@ from app.estimation.labels import Labels, no_labels
 from app.estimation.leakage import Leak
 from app.report import schema
 from app.report.lineage import Run, Subject
-from app.reporting.estimate import assembly, charts, files, page, recording, words
+from app.reporting.estimate import assembly, charts, files, page, recording, to_label, words
 from app.reporting.estimate.report import ARTIFACT, EstimateReport, Settings, read_estimate_report
 
 HOSTILE = "<script>alert('x')</script>"
@@ -215,9 +215,9 @@ def test_asking_for_labels(tmp_path):
     assert math.isnan(read.populations[0].accuracy)
     before = files.asked_before(tmp_path)
     assert (before.name, before.key) == ("shop", assembly.digest_of(unknown.population))
-    assert not files.holds_labels(tmp_path)
+    assert not to_label.holds_labels(tmp_path)
     (tmp_path / "to_label.csv").write_text("\n".join([rows[0], rows[1] + "cat"]))
-    assert files.holds_labels(tmp_path)
+    assert to_label.holds_labels(tmp_path)
 
 
 def test_pictures_are_kept_small_whatever_their_mode():

@@ -141,7 +141,7 @@ def test_the_digest_does_not_depend_on_the_memory_layout(make_net):
     [
         ({"name": ""}, "name must not be empty"),
         ({"name": "a@b"}, ".*nor hold '@': 'a@b'"),
-        ({"output": "softmax"}, "output must be auto, logits or probs, not 'softmax'"),
+        ({"output": "softmax"}, "output must be auto, logits, probs or binary, not 'softmax'"),
         ({"class_names": ["a", "b", "a"]}, "class_names holds 'a' twice"),
         ({"class_names": ["a"]}, ".*at least two classes"),
         ({"preprocess": {"size": 3}}, "preprocess has no size: it takes resize, crop, mode"),

@@ -105,7 +105,6 @@ def test_numbered_classes_of_a_nameless_model():
             r"model light has 1000 outputs, but light@pets has 2 classes \(cat, dog\): give model.class_names",
         ),
         (["dog", "cat"], 3, "has 3 outputs, .* correct model.class_names"),
-        (["dog", "cat"], 1, "has 1 output, .* wrap a single one as two"),
     ],
 )
 def test_the_outputs_must_fit_the_classes(cats_and_dogs, names, width, sentence):

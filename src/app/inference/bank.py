@@ -14,10 +14,13 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from app.faults import short_of_memory
 from app.inference.batches import Batch
 from app.inference.blocks import Block
-from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes, scores_of
+from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes
 from app.inference.replay import FULL, Replay, ReplayError, Start
+from app.inference.scores import PLAIN, Scores
+from app.inference.shelf import Shelf
 from app.mutation.mutant import Mutant
 from app.mutation.operator import InputOperator, StochasticOperator, WeightOperator, Weights
 from app.mutation.overlay import Active, Rows, changed, overlay, planned_weights
@@ -40,6 +43,8 @@ class Classifier:
     """Preprocessing of images to the module's input."""
     output: ResolvedOutput
     """What its scores are."""
+    scores: Scores = PLAIN
+    """Reads them from what it gives back."""
 
 
 class MutantBank(pl.LightningModule):
@@ -123,7 +128,7 @@ class MutantBank(pl.LightningModule):
     def _original(self, x: Tensor) -> tuple[Tensor, list[Start]]:
         if self.replay is None:
             starts = [FULL] * len(self.mutants)
-            original = scores_of(self.model(x.clone()))
+            original = self.classifier.scores(self.model(x.clone()))
         else:
             if not self.replay.surveyed:
                 self.replay.survey(x[:2])
@@ -132,7 +137,7 @@ class MutantBank(pl.LightningModule):
             if self.replay.reason is not None:
                 self._note(f"every mutant ran in a full pass: {self.replay.reason}")
             starts = [self._start(mutant) for mutant in self.mutants]
-            original = scores_of(self.replay.record(x, starts))
+            original = self.classifier.scores(self.replay.record(x, starts))
         return original, starts
 
     def _start(self, mutant: Mutant) -> Start:
@@ -162,9 +167,9 @@ class MutantBank(pl.LightningModule):
             try:
                 parts = self._mutant(mutant, start, batch, x, original)
                 return [np.concatenate(part) for part in zip(*parts, strict=True)]
-            except (torch.OutOfMemoryError, MemoryError):
-                raise
             except Exception as error:
+                if short_of_memory(error):  # it says nothing about the mutant
+                    raise
                 text = (str(error).strip() or type(error).__name__).splitlines()[0]
                 self._failed[mutant.key] = f"{type(error).__name__}: {text}"[:300]
         shape = (mutant.repetitions, len(batch.cases))
@@ -180,11 +185,9 @@ class MutantBank(pl.LightningModule):
         kind = self.classifier.output
         if isinstance(mutant.operator, InputOperator):
             operator = mutant.operator
-            images = [
-                operator.apply(mutant, image, int(case))
-                for image, case in zip(batch.images, batch.cases, strict=True)
-            ]
-            scores = scores_of(self.model(self.classifier.to_batch(images).to(self.device)))
+            cases = batch.cases.tolist()
+            images = Shelf(lambda i: operator.apply(mutant, batch.images[i], cases[i]), range(len(cases)))
+            scores = self.classifier.scores(self.model(self.classifier.to_batch(images).to(self.device)))
             return [_arrays(outcomes(scores, original, kind), 1)]
         parts = []
         side_by_side = max(1, MAX_ROWS // max(1, len(batch.cases)))
@@ -212,14 +215,14 @@ class MutantBank(pl.LightningModule):
                 self._copies = {mutant.key: copy.deepcopy(self.model)}
             copied = self._copies[mutant.key]
             with overlay(mutant, copied, rows, self._mutated(mutant, copied)) as active:
-                scores = scores_of(copied(torch.cat([x] * tiles)))
+                scores = self.classifier.scores(copied(torch.cat([x] * tiles)))
             self._tell_idle(mutant, active)
             return scores
         weights = self._mutated(mutant, self.model)
         for attempt in (start, start, FULL):
             try:
                 with overlay(mutant, self.model, rows, weights) as active:
-                    scores = scores_of(self.replay.run(attempt, tiles))
+                    scores = self.classifier.scores(self.replay.run(attempt, tiles))
             except ReplayError as error:
                 log.debug("%s: %s", mutant.key, error)
                 self.replay.record(x, [self._start(other) for other in self.mutants])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -18,8 +17,11 @@ from app.errors import UserError
 from app.inference.bank import Classifier, MutantBank
 from app.inference.batches import Batches, Images
 from app.inference.blocks import Block, BlockStore
-from app.inference.outcomes import OutputType, refused, resolve_output, scores_of
+from app.inference.outcomes import OutputType
+from app.inference.passes import predict
 from app.inference.replay import Replay
+from app.inference.scores import Key, find_scores
+from app.inference.shelf import Shelf
 from app.mutation.mutant import Mutant
 from app.records import Predictions
 
@@ -40,6 +42,8 @@ class Examined:
     """K, the width of its output."""
     seconds: float
     """Time of one image."""
+    notes: tuple[str, ...] = ()
+    """How its outputs are read, where there was a choice."""
 
 
 @dataclass(frozen=True)
@@ -95,30 +99,34 @@ def examine(
     images: Images,
     output: OutputType,
     look: int = 8,
+    *,
+    key: Key | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Examined:
     """Run the original on a few images and see whether it can be tested at all.
+
+    Args:
+        module: the network, in eval mode.
+        to_batch: preprocessing of images to its input.
+        images: the test cases.
+        output: what its scores are.
+        look: how many images.
+        key: which of its outputs the scores are; None where that is plain.
+        classes: names of the classes; None if they are not known.
 
     Raises:
         UserError: outputs that are no class scores or not finite, or an input that the model refuses.
     """
-    batch = to_batch([images.load(index) for index in range(min(look, len(images)))])
-    with torch.no_grad():
-        try:
-            module(batch.clone())
-            begin = time.perf_counter()
-            scores = scores_of(module(batch.clone()))
-        except UserError:
-            raise
-        except Exception as error:
-            raise refused(module, batch, error) from error
-    if scores.shape[0] != batch.shape[0]:
-        raise UserError(
-            f"the model gives {scores.shape[0]} rows for {batch.shape[0]} images; one each is needed"
-        )
-    if not torch.isfinite(scores).all():
+    batch = to_batch(Shelf(images.load, range(min(look, len(images)))))
+    read = find_scores(module, batch, output, key, classes)
+    if not torch.isfinite(read.rows).all():
         raise UserError("the original model gives NaN or infinity already on the first test cases")
+    begin = time.perf_counter()
+    with torch.no_grad():
+        module(batch.clone())
     seconds = (time.perf_counter() - begin) / batch.shape[0]
-    return Examined(Classifier(module, to_batch, resolve_output(scores, output)), scores.shape[1], seconds)
+    classifier = Classifier(module, to_batch, read.output, read.scores)
+    return Examined(classifier, read.rows.shape[1], seconds, read.notes)
 
 
 def cut(
@@ -192,8 +200,7 @@ def run(
 
             bank = MutantBank(classifier, mutants, save=save, group=group, replay=replay)
             with nullcontext() if replay is None else replay.installed():
-                _predict(trainer, bank, batches, workers)
-            trainer.strategy.barrier()
+                predict(trainer, bank, batches.loader(workers))
         if group == 0:
             _refuse_broken(store.gather(group, count), len(images))  # on every rank, so that all of them stop
         if trainer.is_global_zero:
@@ -205,14 +212,6 @@ def _refuse_broken(block: Block, cases: int) -> None:
     if broken.size:
         what = "test case" if broken.size == 1 else f"{broken.size} test cases, the first is"
         raise UserError(f"the original model gives NaN or infinity for {what} {broken[0]}")
-
-
-def _predict(trainer: Any, bank: MutantBank, batches: Batches, workers: int) -> None:
-    try:
-        trainer.predict(bank, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
 
 
 def _outcomes(block: Block, mutants: Sequence[Mutant], cases: int) -> GroupOutcomes:

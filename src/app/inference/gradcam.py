@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from app.inference.outcomes import scores_of
+from app.inference.scores import PLAIN, Scores
 
 FINE = 4
 """A layer with at least so many places each way is preferred to a coarser one behind it."""
@@ -49,6 +49,7 @@ def gradcam(
     x: Tensor,
     classes: Sequence[int],
     *,
+    read: Scores = PLAIN,
     layer: str | None = None,
     probabilities: bool = False,
 ) -> Maps:
@@ -61,6 +62,7 @@ def gradcam(
         module: the network, in eval mode; it and its parameters' gradients stay as they are.
         x: (B, C, H, W) preprocessed pictures.
         classes: (B,) the class to explain in each.
+        read: reads the class scores from what the network gives back.
         layer: the module; None takes the last one whose places the scores depend on.
         probabilities: whether the network gives probabilities; their logarithm is explained, which does not
             vanish where they are near 1.
@@ -76,7 +78,7 @@ def gradcam(
     device = next((parameter.device for parameter in module.parameters()), x.device)
     try:
         with torch.enable_grad(), _watching(watched if layer is None else named, set(watched), calls):
-            scores = scores_of(module(x.to(device).clone().requires_grad_().clone()))
+            scores = read(module(x.to(device).clone().requires_grad_().clone()))
             if probabilities:
                 scores = scores.clamp_min(1e-12).log()
             rows = torch.arange(len(scores), device=scores.device)

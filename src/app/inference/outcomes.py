@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
 
-OutputType = Literal["auto", "logits", "probs"]
+OutputType = Literal["auto", "logits", "probs", "binary"]
 ResolvedOutput = Literal["logits", "probs"]
 
 
@@ -25,31 +24,6 @@ class Outcomes:
     """(B,) float32, the largest softmax probability; NaN where the output is not finite."""
     shift: Tensor
     """(B,) float32: largest |output - original's| over the original's largest |output|; infinite where not finite."""
-
-
-def scores_of(output: Any) -> Tensor:
-    """(B, K) float32 class scores of whatever a classifier gives back.
-
-    Args:
-        output: a tensor, or a tuple, list, mapping or object whose `logits` or first tensor are the scores.
-
-    Raises:
-        UserError: there is no such tensor of two dimensions in it.
-    """
-    value = output
-    if not isinstance(value, Tensor):
-        if isinstance(value, dict):
-            value = value.get("logits", next(iter(value.values()), None))
-        elif hasattr(value, "logits"):
-            value = value.logits
-        elif isinstance(value, Sequence) and value:
-            value = value[0]
-    if not isinstance(value, Tensor) or value.dim() != 2 or not value.is_floating_point():
-        shown = (
-            f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(output).__name__
-        )
-        raise UserError(f"the model must give class scores of shape (images, classes), not {shown}")
-    return value.float()
 
 
 def refused(module: nn.Module, batch: Tensor, error: Exception) -> UserError:
@@ -75,7 +49,7 @@ def refused(module: nn.Module, batch: Tensor, error: Exception) -> UserError:
 
 
 def resolve_output(scores: Tensor, output: OutputType) -> ResolvedOutput:
-    """Whether scores are logits or probabilities, where the user left it open.
+    """Whether the scores of two or more classes are logits or probabilities, where the user left it open.
 
     Args:
         scores: (B, K) of the original model.
@@ -91,14 +65,14 @@ def resolve_output(scores: Tensor, output: OutputType) -> ResolvedOutput:
         raise UserError(
             "model.output=probs, but its rows are not probabilities that sum to 1; allowed: auto, logits, probs"
         )
-    if output == "auto":
-        if inside and not sums and scores.shape[1] > 1:
-            raise UserError(
-                "the model's outputs lie in [0, 1] but do not sum to 1, as independent sigmoids do: "
-                "single-label classes are needed; if they are logits after all, say model.output=logits"
-            )
-        return "probs" if inside and sums else "logits"
-    return output
+    if output != "auto":
+        return "probs" if output == "probs" else "logits"
+    if inside and not sums:
+        raise UserError(
+            "the model's outputs lie in [0, 1] but do not sum to 1, as independent sigmoids do: "
+            "single-label classes are needed; if they are logits after all, say model.output=logits"
+        )
+    return "probs" if inside and sums else "logits"
 
 
 def outcomes(scores: Tensor, original: Tensor, output: ResolvedOutput) -> Outcomes:

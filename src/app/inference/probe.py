@@ -5,8 +5,6 @@ Ranks share batches and leave a file for each, so that the first of them gathers
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +18,15 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from app import durable
 from app.errors import UserError
 from app.inference.bank import Classifier
 from app.inference.batches import Batch, Batches, Images
 from app.inference.layers import Layers, find_layers
-from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output, scores_of
+from app.inference.outcomes import OutputType
+from app.inference.passes import predict
+from app.inference.scores import Key, find_scores
+from app.inference.shelf import Shelf
 
 NOWHERE = Layers((), inputs=False)
 """No layer."""
@@ -42,6 +44,8 @@ class Examined:
     """K, the width of its output."""
     layers: Layers
     """Where test cases are embedded; no names if the model lets nobody look inside."""
+    notes: tuple[str, ...] = ()
+    """How its outputs are read, where there was a choice."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,9 @@ def examine(
     images: Images,
     output: OutputType,
     layer: str | None = None,
+    *,
+    key: Key | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Examined:
     """Run a model on a few images: does it give class scores, and where can test cases be embedded?
 
@@ -73,28 +80,16 @@ def examine(
         images: the test cases.
         output: what its scores are.
         layer: a module, or a pattern, whose output embeds; None for what goes into the last linear layer.
+        key: which of its outputs the scores are; None where that is plain.
+        classes: names of the classes; None if they are not known.
 
     Raises:
         UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
     """
-    batch = to_batch([images.load(index) for index in range(min(LOOK, len(images)))])
-    with torch.no_grad():
-        try:
-            scores = scores_of(module(batch.clone()))
-        except UserError:
-            raise
-        except Exception as error:
-            raise refused(module, batch, error) from error
-    if scores.shape[0] != batch.shape[0]:
-        raise UserError(
-            f"the model gives {scores.shape[0]} rows for {batch.shape[0]} images; one each is needed"
-        )
-    finite = scores[torch.isfinite(scores).all(dim=1)]
-    resolved: ResolvedOutput = "logits"
-    if len(finite):
-        resolved = resolve_output(finite, output)
-    classifier = Classifier(module, to_batch, resolved)
-    return Examined(classifier, scores.shape[1], find_layers(classifier, images, layer))
+    batch = to_batch(Shelf(images.load, range(min(LOOK, len(images)))))
+    read = find_scores(module, batch, output, key, classes)
+    classifier = Classifier(module, to_batch, read.output, read.scores)
+    return Examined(classifier, read.rows.shape[1], find_layers(classifier, images, layer), read.notes)
 
 
 class Probe(pl.LightningModule):
@@ -135,7 +130,7 @@ class Probe(pl.LightningModule):
             return batch.number
         x = self.classifier.to_batch(batch.images).to(self.device)
         with _embedded(self.model, self.layers) as seen:
-            scores = scores_of(self.model(x)).float().cpu().numpy()
+            scores = self.classifier.scores(self.model(x)).cpu().numpy()
         broken = self.finite & ~np.isfinite(scores).all(axis=1)
         if broken.any():
             raise UserError(f"the model gives NaN or infinity for case {batch.cases[broken][0]}")
@@ -150,11 +145,13 @@ class Probe(pl.LightningModule):
             rows = (
                 torch.cat([part for part in parts if part is not None], dim=1)[wanted].float().cpu().numpy()
             )
-        path = file_of(self.folder, batch.number)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        with temporary.open("wb") as file:
-            np.savez(file, cases=batch.cases, scores=scores, embedded=batch.cases[wanted], rows=rows)
-        temporary.replace(path)
+        arrays: dict[str, Any] = {
+            "cases": batch.cases,
+            "scores": scores,
+            "embedded": batch.cases[wanted],
+            "rows": rows,
+        }
+        durable.write(lambda file: np.savez(file, **arrays), file_of(self.folder, batch.number))
         self.advance(len(batch.cases))
         return batch.number
 
@@ -202,12 +199,7 @@ def probe(
         finite=finite,
         advance=lambda cases: advance(trainer.world_size * cases),
     )
-    try:
-        trainer.predict(module, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
-    trainer.strategy.barrier()
+    predict(trainer, module, batches.loader(workers))
     return gathered(folder, count, len(images)) if trainer.is_global_zero else None
 
 

@@ -37,6 +37,7 @@ from app.report.charts import BarRow
 from app.report.schema import write_bytes
 from app.report.svg.element import tag
 from app.report.svg.rows import track
+from app.visible import visible
 
 _STARTS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp"}
 LONGEST = 4000
@@ -67,7 +68,7 @@ def environment() -> Environment:
 
 
 def page(shown: Page, document: Any) -> str:
-    """A page as text; equal documents give equal pages.
+    """A page as text; equal documents give equal pages, and characters that nobody would see are escapes.
 
     Args:
         shown: what it says.
@@ -75,7 +76,7 @@ def page(shown: Page, document: Any) -> str:
     """
     style = (Path(__file__).parent / "static" / "style.css").read_text(encoding="utf-8")
     whole = {"page": shown, "document": document, "style": Markup(style)}  # noqa: S704 - ours
-    return environment().get_template("page.html.j2").render(**whole)
+    return visible(environment().get_template("page.html.j2").render(**whole))
 
 
 def write_page(shown: Page, document: Any, path: Path) -> Path:

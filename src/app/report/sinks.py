@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.report.schema import write_bytes
+from app.tables import csv_bytes
 
 
 def write_csv(rows: Iterable[Mapping[str, object]], path: Path) -> Path:
@@ -19,10 +19,9 @@ def write_csv(rows: Iterable[Mapping[str, object]], path: Path) -> Path:
     Raises:
         UserError: the file cannot be written.
     """
-    import pandas as pd  # noqa: PLC0415 - reports without it start faster
-
-    content = pd.DataFrame([dict(row) for row in rows]).to_csv(index=False)
-    return write_bytes(content.encode("utf-8", "backslashreplace"), path)
+    whole = list(rows)
+    names = list(dict.fromkeys(name for row in whole for name in row))
+    return write_bytes(csv_bytes(names, ([row.get(name) for name in names] for row in whole)), path)
 
 
 def write_predictions(rows: Iterable[tuple[int, str, str, str, float]], path: Path) -> Path:
@@ -35,11 +34,8 @@ def write_predictions(rows: Iterable[tuple[int, str, str, str, float]], path: Pa
     Raises:
         UserError: the file cannot be written.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(("case", "path", "label", "predicted", "confidence"))
-    lines.writerows((*row[:4], f"{row[4]:.6g}") for row in rows)
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    names = ("case", "path", "label", "predicted", "confidence")
+    return write_bytes(csv_bytes(names, ((*row[:4], f"{row[4]:.6g}") for row in rows)), path)
 
 
 def write_kill_matrix(keys: Sequence[str], kills: NDArray[np.bool_], path: Path) -> Path:

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from markupsafe import Markup, escape
 
+from app.visible import visible_name
+
 Interval: TypeAlias = Sequence[float] | None
 
 UNDEFINED = "–"
@@ -116,4 +118,5 @@ def nbsp(value: str) -> str:
 
 def breakable(value: str) -> Markup:
     """A name that may be broken over lines after a dot, dash, slash or underscore, not in a number; escaped."""
+    value = visible_name(value)
     return Markup(re.sub(r"(?<=[._/+-])(?=[^\d._/+-])|(?<=[_/+-])(?=\d)", "<wbr>", str(escape(value))))  # noqa: S704 - escaped before

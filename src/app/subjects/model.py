@@ -13,12 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
-from app.subjects.checkpoint import fit, read_checkpoint, read_weights, weights_in
+from app.limits import ModelFile
+from app.subjects.checkpoint import read_checkpoint, read_weights
 from app.subjects.exported import load_exported
 from app.subjects.formats import Format, locate, recognise
 from app.subjects.preprocess import Preprocess
+from app.subjects.weights import fit, tensors_in
+from app.tables import read_class_names
 
-Output = Literal["auto", "logits", "probs"]
+Output = Literal["auto", "logits", "probs", "binary"]
 
 DEFAULT_PREPROCESS = "no preprocessing was given: ImageNet's is used (shorter side 256, centre 224, RGB)"
 
@@ -39,6 +42,8 @@ class Model:
     """Names of the outputs, in training order; None if unknown."""
     output: Output = "auto"
     """What the module's outputs are; auto decides by looking at them."""
+    output_key: str | int | None = None
+    """Which of several outputs are the class scores: its name or its place; None where that is plain."""
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the model was loaded."""
 
@@ -47,9 +52,10 @@ def assemble(
     module: nn.Module,
     name: str,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
+    output_key: str | int | None = None,
     notes: Sequence[str] = (),
 ) -> Model:
     """The model made of a loaded module, which is put in evaluation mode.
@@ -57,9 +63,10 @@ def assemble(
     Args:
         module: the network, its weights loaded.
         name: letters and digits, without ``@``.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's and notes it.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         notes: remarks for the report.
 
     Raises:
@@ -69,11 +76,8 @@ def assemble(
     if not name or "@" in name:
         raise UserError(f"model.name must not be empty nor hold '@': {name!r}")
     if output not in get_args(Output):
-        raise UserError(f"model.output must be auto, logits or probs, not {output!r}")
-    names = None if class_names is None else tuple(str(each) for each in class_names)
-    if names is not None and len(set(names)) < len(names):
-        twice = next(each for each in names if names.count(each) > 1)
-        raise UserError(f"model.class_names holds {twice!r} twice: give each output its own name")
+        raise UserError(f"model.output must be auto, logits, probs or binary, not {output!r}")
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
     if names is not None and len(names) < 2:
         raise UserError(f"model.class_names must name at least two classes, not {list(names)}")
     if any(map(nn.parameter.is_lazy, (*module.parameters(), *module.buffers()))):
@@ -83,17 +87,21 @@ def assemble(
     elif isinstance(preprocess, Mapping) and not {"mean", "std"} <= set(preprocess):
         notes = (*notes, "preprocessing was given without mean and std: ImageNet's are used")
     module.eval()
-    return Model(name, module, digest_of(module), _preprocess(preprocess), names, output, tuple(notes))
+    return Model(
+        name, module, digest_of(module), _preprocess(preprocess), names, output, output_key, tuple(notes)
+    )
 
 
 def from_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
-    weights: str | Path | None,
+    weights: ModelFile | Path | None,
     *,
+    weights_key: str | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
+    output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
 ) -> Model:
     """The model of a factory and a file of weights: a state_dict, a Lightning checkpoint or safetensors.
@@ -101,10 +109,12 @@ def from_state_dict(
     Args:
         factory: the module itself or what makes it when called without arguments.
         weights: the file; None keeps the weights that the factory gives, which then is noted.
+        weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         name: None takes the module's class name.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
 
     Raises:
@@ -115,24 +125,26 @@ def from_state_dict(
         notes: tuple[str, ...] = ("no file of weights was given: the factory's own weights are used",)
     else:
         path = locate(weights)
-        notes = fit(module, read_weights(path, allow_unsafe_load), str(path))
+        notes = fit(module, read_weights(path, allow_unsafe_load), str(path), key=weights_key)
     return assemble(
         module,
         name or type(module).__name__,
         class_names=class_names,
         preprocess=preprocess,
         output=output,
+        output_key=output_key,
         notes=notes,
     )
 
 
 def from_file(
-    path: str | Path,
+    path: ModelFile | Path,
     *,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
+    output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
 ) -> Model:
     """The model in a file that holds the whole module: TorchScript, an exported program, or a pickled module.
@@ -142,9 +154,10 @@ def from_file(
     Args:
         path: the file, or an MLflow model's directory.
         name: None takes the file's name, or the directory's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
-        output: auto, logits or probs.
+        output: auto, logits, probs or binary (one number an image, the second class's).
+        output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code, which a pickled module always does.
 
     Raises:
@@ -158,6 +171,7 @@ def from_file(
         class_names=class_names,
         preprocess=preprocess,
         output=output,
+        output_key=output_key,
         notes=notes,
     )
 
@@ -188,8 +202,8 @@ def _load(path: Path, allow_unsafe_load: bool) -> tuple[nn.Module, tuple[str, ..
     content = read_checkpoint(path, allow_unsafe_load)
     if isinstance(content, nn.Module):
         return content, ("the module was unpickled, which runs code of the file",)
-    weights = weights_in(content)
-    if weights is None:
+    weights = tensors_in(content)
+    if not weights:
         raise UserError(f"{path} holds a {type(content).__name__}, neither a module nor a state_dict")
     raise UserError(_weights_only(path, weights))
 

@@ -138,6 +138,7 @@ def renamed(model: Model, class_names: Sequence[str], name: str = "renamed") -> 
         class_names=class_names,
         preprocess=model.preprocess,
         output=model.output,
+        output_key=model.output_key,
     )
 
 

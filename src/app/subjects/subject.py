@@ -75,6 +75,13 @@ class Subject:
         return len(self.classes)
 
     @property
+    def known_classes(self) -> tuple[str, ...] | None:
+        """Names of the model's outputs; None where neither the model nor the data tells of classes."""
+        if self.model.class_names is None and isinstance(self.dataset, UnlabelledImages):
+            return None
+        return self.classes
+
+    @property
     def model_digest(self) -> str:
         """SHA-256 of the model's weights."""
         return self.model.digest
@@ -102,14 +109,11 @@ class Subject:
             remedy = "correct model.class_names, one name an output in training order"
         else:
             remedy = "give model.class_names, one name an output in training order"
-        if n_outputs == 1:
-            remedy = "a classifier needs one output a class; wrap a single one as two, [1 - p, p]"
         has = f"{self.num_classes} classes ({_listed(self.classes)})"
         if isinstance(self.dataset, UnlabelledImages) and self.model.class_names is None:
             has = "pictures without classes"
         raise UserError(
-            f"model {self.model.name} has {n_outputs} output{'s' * (n_outputs != 1)}, but {self.name} has {has}: "
-            f"{remedy}"
+            f"model {self.model.name} has {n_outputs} outputs, but {self.name} has {has}: {remedy}"
         )
 
 

@@ -14,6 +14,7 @@ from app import progress
 from app.diagnosis import LeakageCounts, QualityCounts
 from app.diagnosis.autopsy import Autopsy as Diagnosis
 from app.diagnosis.probabilities import Probabilities
+from app.images import NO_ENDING
 from app.integrity import (
     Quality,
     QualityLimits,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # what starts torch
     from app.inference.probe import Probed
     from app.tasks.autopsy import Autopsy
 
-NO_PICTURE = ("has no ending of a picture", "is a link")
+NO_PICTURE = (NO_ENDING, "is a link")
 """How the reasons begin for which a file was left out without being looked at."""
 RIGHT = 2
 """Of the explained pictures, so many are right predictions: what the model looks at where all is well."""
@@ -89,7 +90,13 @@ class Probing:
         model = task.model
         wanted = task.layer if task.embedded else None
         self.examined = probe.examine(
-            model.module, model.preprocess.to_batch, task.dataset, model.output, wanted
+            model.module,
+            model.preprocess.to_batch,
+            task.dataset,
+            model.output,
+            wanted,
+            key=model.output_key,
+            classes=task.subject.known_classes,
         )
         task.subject.check_outputs(self.examined.outputs)
 
@@ -102,8 +109,9 @@ class Probing:
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
         if self.task.embedded and not self.examined.layers.names:
-            return ("there are no embeddings: the model's layers cannot be looked into",)
-        return ()
+            told = "there are no embeddings: the model's layers cannot be looked into"
+            return (*self.examined.notes, told)
+        return self.examined.notes
 
     def run(self, folder: Path, cases: NDArray[np.int64], advance: Callable[[int], None]) -> Probed | None:
         """The pass over the test cases; None in further processes."""
@@ -153,6 +161,7 @@ class Probing:
                 task.model.module,
                 preprocess.to_batch(images),
                 predicted,
+                read=self.examined.classifier.scores,
                 layer=layer,
                 probabilities=given.output == "probs",
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
@@ -12,15 +11,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from app import progress
+from app import machine, progress
 from app.diagnosis.signals import signals
 from app.inference import campaign
+from app.inference.batches import Batches
 from app.inference.blocks import BlockStore
 from app.inference.campaign import Examined, GroupOutcomes
-from app.inference.outcomes import scores_of
 from app.job import Job
 from app.mutation import plan as planning
 from app.mutation import saliency
+from app.mutation.mutant import Mutant
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
 from app.report import png, render, sinks
@@ -47,6 +47,8 @@ from app.tasks import runs
 from app.tracking import Store
 
 SALIENCY_SAMPLES = 256
+OUTCOME_BYTES = 12
+"""Of one pass over one test case: class, confidence and shift."""
 
 
 class MutateClassifier:
@@ -103,6 +105,7 @@ class MutateClassifier:
         examined = self._examine()
         targets = Targets(examined.classifier.module, self._saliency(examined))
         drawn = planning.draw(self.operators, targets, self.seed)
+        self._refuse_too_many(drawn)
         with runs.opened(self.store, "mutate", job, subject=self.subject, resume=self.resume) as run:
             folder = runs.workplace(self.store, run)
             plan = planning.read(folder / "plan.json", self.operators)
@@ -122,7 +125,11 @@ class MutateClassifier:
                 return
             result = self._judge(found, measured)
             settings = self._settings(plan, job)
-            notes = tuple(dict.fromkeys([*targets.notes, *(note for group in found for note in group.notes)]))
+            notes = tuple(
+                dict.fromkeys(
+                    [*examined.notes, *targets.notes, *(note for group in found for note in group.notes)]
+                )
+            )
             notes += self._warning(result)
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
             report = Document(
@@ -133,13 +140,30 @@ class MutateClassifier:
                 mutation_result(result, self.subject.classes, self.seed),
             )
             _record(run, report, self._write(job, report, result))
-        shutil.rmtree(folder, ignore_errors=True)
         lines = closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*(f"Note: {note}." for note in report.subject.notes), *lines])
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers()), *lines])
+
+    def _refuse_too_many(self, mutants: Sequence[Mutant]) -> None:
+        passes, cases = sum(each.repetitions for each in mutants), len(self.subject)
+        machine.refuse_above(
+            passes * cases * OUTCOME_BYTES,
+            f"the outcomes of {passes:,} passes of {len(mutants):,} mutants over {cases:,} test cases",
+            "fewer mutants (operators.NAME.count), repetitions or test cases (dataset.max_samples)",
+        )
+
+    def _fewer_workers(self) -> tuple[str, ...]:
+        return machine.fewer("task.workers", self.workers, Batches.count(len(self.subject), self.batch_size))
 
     def _examine(self) -> Examined:
         model, data = self.subject.model, self.subject.dataset
-        examined = campaign.examine(model.module, model.preprocess.to_batch, data, model.output)
+        examined = campaign.examine(
+            model.module,
+            model.preprocess.to_batch,
+            data,
+            model.output,
+            key=model.output_key,
+            classes=self.subject.known_classes,
+        )
         self.subject.check_outputs(examined.outputs)
         return examined
 
@@ -155,7 +179,10 @@ class MutateClassifier:
             for place, batch in zip(places, images, strict=True)
         )
         return saliency.measure(
-            examined.classifier.module, batches, examined.classifier.output, scores_of=scores_of
+            examined.classifier.module,
+            batches,
+            examined.classifier.output,
+            scores_of=examined.classifier.scores,
         )
 
     def _groups(

@@ -30,7 +30,8 @@ STORED, ABOUT = "population.npz", "population.json"
 KEY_TAG, DIGEST_TAG = "population_key", "population_digest"
 _VERSION = 1
 """Counts up when variables are computed otherwise."""
-_TABLES = {".csv", ".parquet", ".npz"}
+_TABLES = (".csv", ".tsv", ".parquet", ".npz")
+"""What is taken for a population in a folder."""
 
 
 def tables(place: str, columns: Mapping[str, str]) -> list[Cases]:
@@ -46,7 +47,7 @@ def tables(place: str, columns: Mapping[str, str]) -> list[Cases]:
         sorted(each for each in path.iterdir() if each.suffix.lower() in _TABLES) if path.is_dir() else [path]
     )
     if not files:
-        raise UserError(f"population={place} holds no table: .csv, .parquet or .npz")
+        raise UserError(f"population={place} holds no table: {', '.join(_TABLES)}")
     found = []
     for file in files:
         table = read_population(file, columns)
@@ -87,8 +88,9 @@ class Probing:
         data, model = self.subject.dataset, self.subject.model
         paths = hashlib.sha256("\0".join(data.paths).encode("utf-8", "surrogatepass")).hexdigest()
         train = None if self.train is None else self.train.digest
-        about = [_VERSION, model.digest, repr(model.preprocess), model.output, data.digest, paths, train]
-        return hashlib.sha256(json.dumps([*about, self.layer, self.training_classes]).encode()).hexdigest()
+        read = [repr(model.preprocess), model.output, model.output_key]
+        about = [_VERSION, model.digest, *read, data.digest, paths, train, self.layer, self.training_classes]
+        return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 
 def subject_of(model: Any, dataset: Any, train: Any) -> Any:
@@ -161,7 +163,7 @@ def _read_back(probing: Probing, store: Store) -> tuple[tuple[bytes, dict[str, A
         try:
             content = store.artifact(info.id, STORED).read_bytes()
             about = json.loads(store.artifact(info.id, ABOUT).read_text(encoding="utf-8"))
-        except (UserError, OSError, ValueError):
+        except (UserError, OSError, ValueError, RecursionError):
             continue
         if hashlib.sha256(content).hexdigest() == info.tags.get(f"assay.{DIGEST_TAG}"):
             return (content, about), ()
@@ -177,7 +179,14 @@ def _computed(probing: Probing, folder: Path, job: Job) -> tuple[bytes, dict[str
     from app.inference.layers import find_layers  # noqa: PLC0415
 
     model, data = probing.subject.model, probing.subject.dataset
-    examined = campaign.examine(model.module, model.preprocess.to_batch, data, model.output)
+    examined = campaign.examine(
+        model.module,
+        model.preprocess.to_batch,
+        data,
+        model.output,
+        key=model.output_key,
+        classes=probing.subject.known_classes,
+    )
     probing.subject.check_outputs(examined.outputs)
     layers = find_layers(examined.classifier, data, probing.layer)
     total = len(data) + (0 if probing.train is None else len(probing.train))
@@ -207,7 +216,7 @@ def _computed(probing: Probing, folder: Path, job: Job) -> tuple[bytes, dict[str
     np.savez(
         buffer, id=np.asarray(data.paths, dtype=np.str_), predicted=operation.predicted, **columns, **extra
     )
-    return buffer.getvalue(), {"layers": layers.words, "notes": notes}
+    return buffer.getvalue(), {"layers": layers.words, "notes": [*examined.notes, *notes]}
 
 
 def _surprises(probing: Probing, training: Any, operation: Any) -> tuple[dict[str, Any], list[str]]:
