@@ -101,7 +101,7 @@ def _are_devices(value: Any) -> bool:
         return (
             whole
             and bool(numbers)
-            and (numbers == [-1] or min(numbers) >= 0 and len(set(numbers)) == len(numbers))
+            and (numbers == [-1] or (min(numbers) >= 0 and len(set(numbers)) == len(numbers)))
         )
     if isinstance(value, str):
         return value in {"auto", "-1"} or bool(
