@@ -99,11 +99,11 @@ def base(*changes: str) -> list[str]:
 
 
 MISTAKES = {
-    "option that is not there": (["model=nope"], "model=nope is no choice; allowed: .*fashion_cnn, file"),
-    "operator that is not there": (["operators=[nope]"], "operators=nope is no choice; allowed: .*mc_drop"),
+    "option that is not there": (["model=nope"], "unknown model 'nope'. Allowed: .*fashion_cnn, file"),
+    "operator that is not there": (["operators=[nope]"], "unknown operator 'nope'. Allowed: .*mc_drop"),
     "option of a group, null": (["dataset=null"], "dataset=null is no choice; allowed: .*image_folder"),
     "option of a group, number": (["trainer=3"], "trainer=3 is no choice; allowed: cpu, ddp"),
-    "option, empty": (["scoring="], "scoring= is no choice; allowed: default"),
+    "option, empty": (["scoring="], "unknown scoring ''. Allowed: default"),
     "two options": (["model=file,timm"], r"model=file,timm are several values: .*model=\[file,timm\].*-m"),
     "unknown key": (
         ["dataset.max_sample=3"],
@@ -192,7 +192,7 @@ def test_a_mistake_is_one_line_and_leaves_no_run(mistake, assay, place):
     [
         ([], r"no task was chosen: give \+experiment=NAME, one of .*mutate_fashion.*; or task=NAME, one of .*mutate"),
         (["experiment=demo"], r"experiment takes a plus: give \+experiment=NAME, one of .*demo"),
-        (["+experiment=nope"], "experiment=nope is no choice; allowed: .*mutate_fashion"),
+        (["+experiment=nope"], "unknown experiment 'nope'. Allowed: .*mutate_fashion"),
         (["task=mutate"], "task=mutate needs a dataset: give dataset=NAME, of arrays"),
         (["task=mutate", "dataset=fashion"], "task=mutate needs a model: give model=NAME, of .*fashion_cnn"),
         (["task=mutate", "dataset=fashion", "model=fashion_cnn"], r"task=mutate needs operators: give operators=\[N"),
