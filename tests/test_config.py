@@ -304,7 +304,7 @@ def test_the_word_true_is_no_truth_value():
     config = composed("task=estimate", *SUBJECT, "task.training_classes=true")
     configuration.check(config)
     assert config.task.training_classes == "true"
-    with pytest.raises(UserError, match="task.training_classes must be one of predicted, true, not false"):
+    with pytest.raises(UserError, match=r"training_classes must be one of predicted, true, not false"):
         configuration.check(composed("task=estimate", *SUBJECT, "task.training_classes=false"))
 
 

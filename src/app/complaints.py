@@ -58,7 +58,9 @@ def _reworded(text: str) -> str:
         text = _no_name(text)
     elif text.startswith("Ambiguous value for argument"):
         key, _, values = text.split("'")[1].partition("=")
-        text = f"{key}={values} are several values: write {key}=[{values}] for a list, or -m to sweep over them"
+        text = (
+            f"{key}={values} are several values: write {key}=[{values}] for a list, or -m to sweep over them"
+        )
     else:
         text = _in_file(text)
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import inspect
 import re
+import types
 import typing
 from pathlib import Path
 
@@ -30,19 +31,20 @@ PLAIN = (int, float, str, bool, Path, type(None), typing.Any)
 def plain(hint):
     """An annotation with stand-ins and imported classes made alike."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    result = "class"
     if origin is typing.Literal:
-        return inner
-    if origin in {collections.abc.Callable} or hint in {collections.abc.Callable}:
-        return "callable"
-    if origin in {typing.Union, __import__("types").UnionType}:
-        return frozenset(map(plain, inner))
-    if origin is typing.Annotated:
-        return plain(inner[0])
-    if origin is not None and origin.__module__ == "collections.abc":
-        return (origin, *map(plain, inner))
-    if hint in PLAIN or hint is None:
-        return type(None) if hint is None else hint
-    return "class"
+        result = inner
+    elif collections.abc.Callable in {origin, hint}:
+        result = "callable"
+    elif origin in {typing.Union, types.UnionType}:
+        result = frozenset(map(plain, inner))
+    elif origin is typing.Annotated:
+        result = plain(inner[0])
+    elif origin is not None and origin.__module__ == "collections.abc":
+        result = (origin, *map(plain, inner))
+    elif hint in PLAIN or hint is None:
+        result = type(None) if hint is None else hint
+    return result
 
 
 @pytest.mark.parametrize("target", TARGETS)
