@@ -279,7 +279,7 @@ def test_a_partial_oracle_is_never_estimated_from(tables):
             ["population=tables/one.csv", "task.use=labelling", "labels=none.csv"],
             "labels=none.csv does not exist",
         ),
-        (["population=tables/one.csv", "estimators=[zebra]"], "estimators=zebra is no choice"),
+        (["population=tables/one.csv", "estimators=[zebra]"], "unknown estimator 'zebra'"),
         (["population=tables/one.csv", "task.columns={confidence: nothing}"], "has no column 'nothing'"),
         (["population=broken.csv"], "column 'confidence' must be finite; empty, NaN or infinite in line 3"),
         (["population=tables/one.csv", "predictions=x"], "does not read 'predictions'"),
