@@ -107,6 +107,8 @@ class DetectionFolder:
             return {}
         try:
             body = json.loads(path.read_bytes())
+        except RecursionError:
+            raise UserError(f"{path}: JSON that is nested too deeply") from None
         except ValueError as error:
             raise UserError(f"{path}: malformed JSON: {error}") from error
         if not isinstance(body, dict) or body.get("format") != FORMAT:

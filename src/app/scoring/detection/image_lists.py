@@ -6,6 +6,7 @@ import io
 import json
 import pathlib
 import pickle
+from collections import Counter
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -41,6 +42,8 @@ def read_image_list(path: Path, *, allow_unsafe_load: bool = False) -> tuple[str
     elif ending == ".json":
         try:
             names = _names(json.loads(content), path)
+        except RecursionError:
+            raise UserError(f"{path}: JSON that is nested too deeply; give one list of image names") from None
         except ValueError as error:
             raise UserError(f"{path}: malformed JSON: {error}") from error
     else:
@@ -52,8 +55,8 @@ def read_image_list(path: Path, *, allow_unsafe_load: bool = False) -> tuple[str
     stems = tuple(stem_of(name) for name in names)
     if not stems:
         raise UserError(f"{path}: lists no image")
-    twice = next((stem for index, stem in enumerate(stems) if stem in stems[:index]), None)
-    if twice is not None:
+    if len(set(stems)) < len(stems):
+        twice = Counter(stems).most_common(1)[0][0]
         raise UserError(f"{path}: lists image {twice!r} twice")
     return stems
 
