@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from app.errors import UserError
-from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output
+from app.inference.outcomes import OutputType, ResolvedOutput, resolve_output
+from app.inference.refusal import refused
 
 Path = tuple[str, ...]
 Key = str | int
