@@ -69,8 +69,9 @@ def test_every_option_composes_and_its_keys_are_taken(group, option):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_passes_the_check(name):
-    config = composed(f"+experiment={name}")
-    configuration.check(config)
+    lacking = ["predictions=saved"] if name == "score_folder" else []  # what there is no example of
+    config = composed(f"+experiment={name}", *lacking)
+    configuration.check(config, places=False)
     text = (CONF / "experiment" / f"{name}.yaml").read_text()
     assert text.startswith("# @package _global_\n# "), "an experiment says on its second line what it is for"
 
@@ -120,7 +121,7 @@ def test_the_check_names_key_and_remedy(overrides, sentence):
 
 
 def test_plain_values_and_references_pass():
-    config = composed(*BASE, "scoring.q=1", "task.group_size=3", "+task.suites.smoke=[1,2]", "seed=7")
+    config = composed(*BASE, "scoring.q=0.2", "task.group_size=3", "+task.suites.smoke=[1,2]", "seed=7")
     configuration.check(config)
     assert configuration.plain(config.task)["dataset"]["seed"] == 7
 

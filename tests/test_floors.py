@@ -13,13 +13,38 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
-GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images", "workplaces"}
+GROUND = {
+    "records",
+    "errors",
+    "tables",
+    "faults",
+    "interrupts",
+    "durable",
+    "detections",
+    "runs",
+    "writer",
+    "lineage",
+    "job",
+    "progress",
+    "images",
+    "samples",
+    "workplaces",
+    "array_files",
+    "machine",
+    "visible",
+    "limits",
+    "import_path",
+}
 NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
-DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
-HISTORY = {"tracking", "pages"}
+DOOR = {"__main__", "config", "launch", "sweep", "complaints", "command_line"}
+HISTORY = {"tracking", "pages", "database", "patience"}
 HYDRA = {"hydra", "omegaconf"}
-ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
+ASKED = {
+    "integrity": {"images", "samples", "machine"},
+    "estimation": {"array_files"},
+    "comparison": {"scoring", "diagnosis"},
+}
 """Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
@@ -106,7 +131,15 @@ def test_numeric_rooms_know_only_the_ground_and_numbers(room):
         if place_of(each) != room:
             continue
         if each.room is not None:
-            allowed = each.room in {room, "records", "errors", "detections", *ASKED.get(room, ())}
+            allowed = each.room in {
+                room,
+                "records",
+                "errors",
+                "detections",
+                "tables",
+                "limits",
+                *ASKED.get(room, ()),
+            }
         else:
             lazily = not each.at_top and each.library in INSIDE_FUNCTIONS
             allowed = not third_party(each) or each.library in libraries or lazily
@@ -146,12 +179,21 @@ def test_the_ground_rests_on_nothing():
             or (
                 third_party(each)
                 and each.library != "numpy"
-                and not (each.library == "PIL" and each.file == "images.py")
+                and not (each.library == "PIL" and each.file in {"images.py", "samples.py"})
                 and not (each.library == "rich" and not each.at_top)
+                and not (each.library == "pyarrow" and place_of(each) == "tables" and not each.at_top)
             )
         )
     ]
     assert not wrong, said(wrong)
+
+
+def test_tables_are_read_and_written_in_one_place():
+    wrong = [each for each in imports() if each.module == "csv" and place_of(each) != "tables"]
+    assert not wrong, said(wrong)
+    for path in FILES:
+        text = path.read_text()
+        assert not any(call in text for call in (".read_csv(", ".to_csv(", ".read_parquet(")), path
 
 
 def test_nothing_below_imports_a_task():

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from app import images
-from app.images import Unreadable, decode, opened, read
+from app.images import Decoding, Unreadable, decode, opened, read
 
 
 def picture(width: int = 16, height: int = 12, mode: str = "RGB") -> Image.Image:
@@ -60,15 +60,15 @@ def test_other_modes_become_grey_or_colour(stored, mode):
     assert decode(encoded(picture().convert(stored), kind)).mode == mode
 
 
-def test_palette_with_transparency_keeps_its_colours():
+def test_palette_with_transparency_lies_on_white():
     image = Image.new("P", (2, 1))
     image.putpalette([255, 0, 0, 0, 0, 255])
     image.putpixel((1, 0), 1)
     decoded = decode(encoded(image, transparency=bytes([0, 255])))
-    assert [decoded.getpixel((x, 0)) for x in (0, 1)] == [(255, 0, 0), (0, 0, 255)]
+    assert [decoded.getpixel((x, 0)) for x in (0, 1)] == [(255, 255, 255), (0, 0, 255)]
 
 
-def test_sixteen_bits_are_cut_to_the_upper_eight():
+def test_sixteen_bits_are_divided_by_what_is_white_in_sixteen():
     pixels = np.array([[0, 256, 65535]], dtype=np.uint16)
     decoded = decode(encoded(Image.fromarray(pixels)))
     assert decoded.mode == "L"
@@ -117,16 +117,16 @@ def test_reading_has_a_limit(tmp_path, monkeypatch):
         read(file)
 
 
-def test_exactly_the_limit_is_decoded(monkeypatch):
-    monkeypatch.setattr(images, "MAX_PIXELS", 16 * 12)
-    assert decode(encoded(picture())).size == (16, 12)
-    with pytest.raises(Unreadable, match="has 17x12 pixels"):
-        decode(encoded(picture(17)))
+def test_exactly_the_limit_is_decoded():
+    limit = Decoding(max_pixels=16 * 12)
+    assert decode(encoded(picture()), limit).size == (16, 12)
+    with pytest.raises(Unreadable, match=r"has 17x12 pixels, more than 192 \(decoding.max_pixels\)"):
+        decode(encoded(picture(17)), limit)
 
 
 def test_what_goes_wrong_while_a_file_is_open_is_the_files_fault():
     def failing():
-        with opened(encoded(picture())) as image:
+        with opened(encoded(picture())) as (image, _):
             assert image.size == (16, 12)
             raise SyntaxError("broken chunk\nand more")
 

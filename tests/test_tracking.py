@@ -273,7 +273,8 @@ def test_a_run_says_who_made_it_and_what_became_of_it(store, task):
     with store.start("run", task=task) as run:
         run.describe("All is well.")
     notes = [store.info(each.id).tags["mlflow.note.content"] for each in (failed, stopped, run)]
-    assert notes == ["Failed: ZeroDivisionError: division by zero", "Interrupted.", "All is well."]
+    assert notes[0].startswith("Failed: ZeroDivisionError: division by zero, at ")
+    assert notes[1:] == ["Interrupted.", "All is well."]
     tags = store.info(run.id).tags
     assert tags["mlflow.user"] == getpass.getuser()
     assert tags["mlflow.source.type"] == "LOCAL"
@@ -531,7 +532,7 @@ def test_a_store_that_cannot_be_opened_is_said_in_one_line(store, tmp_path):
         Store(f"http://me:secret@127.0.0.1:{port}"),
         Store(f"postgresql://me:secret@127.0.0.1:{port}/db"),
     ]:
-        with pytest.raises(UserError, match=r"tracking.uri=.* cannot be opened: .") as caught:
+        with pytest.raises(UserError, match=r"tracking.uri=.* (cannot be opened: .|is damaged \()") as caught:
             broken.start("run", task="mutate")
         assert "secret" not in str(caught.value)
         assert "\n" not in str(caught.value)
@@ -614,6 +615,7 @@ def test_a_silent_run_has_the_same_face_and_writes_nothing(tmp_path, monkeypatch
         "folder",
         "left_out",
         "written",
+        "is_kept",
         "_tables",
     }
     assert isinstance(run, Run)

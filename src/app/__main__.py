@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import _thread
-import gc
-import os
-import signal
-import sys
-import threading
-import traceback
+from app import import_path
+
+import_path.settle()  # before anything is imported that the current folder could have a file for
+
+import gc  # noqa: E402 - behind the path
+import os  # noqa: E402 - behind the path
+import sys  # noqa: E402 - behind the path
+import traceback  # noqa: E402 - behind the path
+from contextlib import suppress  # noqa: E402 - behind the path
+from typing import NoReturn  # noqa: E402 - behind the path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: spinning threads crawl on a busy machine
 FIRST = "LOCAL_RANK" not in os.environ  # of several processes the first one speaks
@@ -22,9 +25,10 @@ from omegaconf import DictConfig  # noqa: E402 - behind the variables
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402 - behind the variables
 from yaml import YAMLError  # noqa: E402 - behind the variables
 
-from app import complaints  # noqa: E402 - behind the variables
+from app import command_line, complaints, faults, interrupts  # noqa: E402 - behind the variables
 from app import config as configuration  # noqa: E402 - behind the variables
 from app.errors import NotPassed, UserError  # noqa: E402 - behind the variables
+from app.visible import visible  # noqa: E402 - behind the variables
 
 configuration.register()
 _ended: list[BaseException] = []
@@ -38,7 +42,7 @@ def _job(config: DictConfig) -> None:
     _begun.append(config)
     try:
         launch.execute(config)
-    except (UserError, NotPassed, KeyboardInterrupt, OmegaConfBaseException) as error:
+    except (Exception, KeyboardInterrupt) as error:
         from hydra.core.hydra_config import HydraConfig  # noqa: PLC0415 - only here
         from hydra.types import RunMode  # noqa: PLC0415 - only here
 
@@ -50,31 +54,36 @@ def _job(config: DictConfig) -> None:
 def main() -> int:
     """Run the command line; returns the exit code.
 
-    0; 1 for a crash, or where what was asked to fail has happened; 2 for a mistake; 130 when interrupted.
+    0; 1 for a fault or a crash, or where what was asked to fail has happened; 2 for a mistake; 130 when interrupted.
     """
     _ended.clear()
     _begun.clear()
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        return _help()
-    hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
+    interrupts.listen()
+    import_path.settle()
+    try:
+        asked = command_line.read()
+    except UserError as error:
+        return _said(f"error: {error}", 2)
+    if asked is not None:
+        return _shown(asked)
     try:
         return _ran()
+    except (Exception, KeyboardInterrupt) as error:  # a sweep could not be ended
+        return _stopped(error)
     finally:
-        sys.unraisablehook = hook
+        configuration.release()
 
 
 def _ran() -> int:
     try:
         _job()
-        return _stopped(_ended[0]) if _ended else _end_sweep("FINISHED")
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         return _stopped(error)
+    return _stopped(_ended[0]) if _ended else _end_sweep("FINISHED")
 
 
 def _stopped(error: BaseException) -> int:
-    """Words an error and returns its exit code; raises what shows itself, with a stack trace."""
+    """Says an error in one line, after its trace if that was asked for, and returns its exit code."""
     if isinstance(error, NotPassed):
         return _said(str(error), 1)
     if isinstance(error, KeyboardInterrupt):
@@ -86,36 +95,22 @@ def _stopped(error: BaseException) -> int:
         if isinstance(error.code, str):
             return _said(error.code, 2)
         raise error
+    swept = _sweep_is_open()  # then it is the sweep's own: those of its jobs have been noted
     mistake = isinstance(error, UserError | HydraException | OmegaConfBaseException)
-    if _sweep_is_open():  # it is the sweep's own: those of its jobs have been noted
-        if not mistake or TRACES:
-            traceback.print_exception(error)
-        code = _end_sweep("FAILED")
-        return _said(f"error: {complaints.sentence(error)}", 1 if code == 1 else 2) if mistake else 1
-    if not _begun:  # Hydra raises these of a user's input
+    if not (_begun or swept):  # Hydra raises these of a user's input
         mistake |= isinstance(error, YAMLError | ValueError | OSError)
-    if TRACES or not mistake:
-        raise error
-    return _said(f"error: {complaints.sentence(error)}", 2)
+    line = f"error: {complaints.sentence(error) if mistake else faults.line(error)}"
+    if TRACES:
+        traceback.print_exception(error)
+    code = _end_sweep("FAILED") if swept else 0
+    return _said(line, 2 if mistake and code != 1 else 1)
 
 
 def _said(line: str, code: int) -> int:
     if FIRST:
-        print(line, file=sys.stderr)
+        with suppress(OSError):  # the terminal may be gone
+            print(visible(line), file=sys.stderr, flush=True)
     return code
-
-
-def _terminate(*_: object) -> None:
-    """Whoever ends the process politely gets what Ctrl-C gets: the run is closed, and says how to go on."""
-    raise KeyboardInterrupt
-
-
-def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
-    """Python drops a Ctrl-C that comes while it clears something away: it comes again a moment later."""
-    if issubclass(lost.exc_type, KeyboardInterrupt):
-        threading.Timer(0.05, _thread.interrupt_main).start()
-    else:
-        sys.__unraisablehook__(lost)
 
 
 def _sweep_is_open() -> bool:
@@ -129,15 +124,20 @@ def _end_sweep(status: str) -> int:
     return 0 if sweep is None else int(sweep.conclude(status, traces=TRACES))
 
 
-def _help() -> int:
+def _shown(text: str) -> int:
     try:
-        print(configuration.usage(), flush=True)
+        print(text, flush=True)
     except BrokenPipeError:  # whoever reads has seen enough
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open until the end
     return 0
 
 
-if __name__ == "__main__":
-    code = main()
+def leave(code: int) -> NoReturn:
+    """Ends the process."""
+    interrupts.ignore()
     gc.freeze()  # all goes anyway: the interpreter need not look through it once more
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    leave(main())

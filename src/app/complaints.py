@@ -56,6 +56,10 @@ def _reworded(text: str) -> str:
         if any(argument.startswith("experiment=") for argument in sys.argv[1:]):
             return f"experiment takes a plus: give +experiment=NAME, one of {names}"
         return f"no task was chosen: give +experiment=NAME, one of {names}; or task=NAME, one of {tasks}"
+    merged = re.fullmatch(r"Error merging override \+*(\S+?)=(.*)", text)
+    if merged is not None:
+        kind = "a mapping" if merged[2].startswith("[") else "a list, or a single value"
+        return f"{merged[1]} must be {kind}, not {merged[2]}"
     if text.startswith("Config group override must be"):
         return _no_name(text)
     if text.startswith("Ambiguous value for argument"):

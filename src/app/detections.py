@@ -7,7 +7,6 @@ repetitions of each; `save` and `load` are its file form, one ``.npz`` a model.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app import array_files, durable
 from app.errors import UserError
 
 Reals = NDArray[np.floating[Any]]
@@ -272,19 +272,16 @@ def _narrow(values: Reals) -> Reals:
 def save(log: DetectionLog, path: Path) -> None:
     """Write a log as one ``.npz``; equal logs give equal bytes, and no number loses a bit."""
     header = {"format": FORMAT, "version": VERSION, "semantics": log.semantics, "images": list(log.images)}
-    unfinished = path.with_name(path.name + ".part")
-    with unfinished.open("wb") as file:
-        np.savez(
-            file,
-            header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            repetitions=log.repetitions.astype(np.int32),
-            offsets=log.offsets.astype(np.int64),
-            boxes=_narrow(log.boxes),
-            labels=log.labels.astype(np.int32),
-            scores=_narrow(log.scores),
-            probs=_narrow(log.probs),
-        )
-    unfinished.replace(path)
+    arrays: dict[str, Any] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "repetitions": log.repetitions.astype(np.int32),
+        "offsets": log.offsets.astype(np.int64),
+        "boxes": _narrow(log.boxes),
+        "labels": log.labels.astype(np.int32),
+        "scores": _narrow(log.scores),
+        "probs": _narrow(log.probs),
+    }
+    durable.write(lambda file: np.savez(file, **arrays), path)
 
 
 def load(path: Path) -> DetectionLog:
@@ -294,25 +291,25 @@ def load(path: Path) -> DetectionLog:
         UserError: When the file is missing, is no such file, is newer than this program or is damaged.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            header = json.loads(archive["header"].tobytes())
-            if header.get("format") != FORMAT:
-                raise UserError(f"{path}: not a file of saved detections ({FORMAT})")
-            if header["version"] > VERSION:
-                raise UserError(
-                    f"{path}: version {header['version']} of {FORMAT}; up to {VERSION} can be read here"
-                )
-            return DetectionLog(
-                images=tuple(header["images"]),
-                repetitions=archive["repetitions"].astype(np.int64),
-                offsets=archive["offsets"],
-                boxes=archive["boxes"],
-                labels=archive["labels"].astype(np.int64),
-                scores=archive["scores"],
-                probs=archive["probs"],
-                semantics=header["semantics"],
+        arrays: Any = array_files.load(path)
+        header = json.loads(arrays["header"].tobytes())
+        if header.get("format") != FORMAT:
+            raise UserError(f"{path}: not a file of saved detections ({FORMAT})")
+        if header["version"] > VERSION:
+            raise UserError(
+                f"{path}: version {header['version']} of {FORMAT}; up to {VERSION} can be read here"
             )
+        return DetectionLog(
+            images=tuple(header["images"]),
+            repetitions=arrays["repetitions"].astype(np.int64),
+            offsets=arrays["offsets"],
+            boxes=arrays["boxes"],
+            labels=arrays["labels"].astype(np.int64),
+            scores=arrays["scores"],
+            probs=arrays["probs"],
+            semantics=header["semantics"],
+        )
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file of saved detections") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise UserError(f"{path}: not a readable file of saved detections: {error}") from error

@@ -1,30 +1,108 @@
-"""Image files that nobody has looked at yet: limits first, then a full decode."""
+"""Image files that nobody has looked at yet: limits first, then a full decode. The one way from a file to pixels."""
 
 from __future__ import annotations
 
 import io
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
+
+from app.samples import USUAL, Decoded, Decoding, Stored, Unreadable, plain, stored
+
+__all__ = [
+    "FORMATS",
+    "NO_ENDING",
+    "SUFFIXES",
+    "USUAL",
+    "Decoded",
+    "Decoding",
+    "Unreadable",
+    "decode",
+    "decoded",
+    "no_image",
+    "opened",
+    "read",
+    "upright",
+    "upright_size",
+]
 
 MAX_BYTES = 256 * 2**20
 """Largest file that is read."""
-MAX_PIXELS = 40_000_000
-"""Most pixels that are decoded."""
+PIXELS_AT_ONCE = 64_000_000
+"""Most pixels that the threads of a process decode at a time; an image above waits until it is alone."""
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 """What is decoded; all by Pillow itself, none by an outside program."""
 SUFFIXES = frozenset(
-    {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm"}
+    {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".gif", ".tif", ".tiff", ".webp"}
+    | {".ppm", ".pgm", ".pbm", ".pnm"}
 )
-"""Endings of files that are taken for pictures."""
+"""Endings of files that are taken for images."""
+NO_ENDING = "has no ending of a picture"
+"""Why a file that claims to be no image is not looked at."""
+_FOREIGN = {
+    "JPEG 2000": (".jp2", ".j2k", ".jpf", ".jpx", ".j2c"),
+    "JPEG XL": (".jxl",),
+    "AVIF": (".avif",),
+    "HEIF": (".heic", ".heif"),
+    "DICOM": (".dcm", ".dicom"),
+    "NIfTI": (".nii",),
+    "OpenEXR": (".exr",),
+    "Radiance": (".hdr",),
+    "Photoshop": (".psd",),
+    "SVG": (".svg",),
+    "Targa": (".tga",),
+    "PFM": (".pfm",),
+    "camera raw": (".dng", ".nef", ".cr2", ".cr3", ".arw"),
+}
+_ORIENTATION, _ON_ITS_SIDE = 0x0112, (5, 6, 7, 8)
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 
 
-class Unreadable(Exception):  # noqa: N818  # it is a property of a file, which callers list, rather than a failure
-    """A picture that is left out; the message says why, as the end of a sentence that begins with its path."""
+class _Room:
+    """Pixels that threads may decode at a time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._taken = 0
+
+    @contextmanager
+    def take(self, pixels: int) -> Iterator[None]:
+        """Waits until there is room for so many pixels, or nothing else is decoded."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._taken or self._taken + pixels <= PIXELS_AT_ONCE)
+            self._taken += pixels
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= pixels
+                self._changed.notify_all()
+
+
+_room = _Room()
+
+
+def no_image(path: Path) -> str | None:
+    """Why a file's ending makes it no image that is read, as the end of a sentence; None if it is one."""
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES:
+        return None
+    for name, endings in _FOREIGN.items():
+        if suffix in endings:
+            return f"is an image of a format that is not read ({name}): convert it to PNG, JPEG or TIFF"
+    return NO_ENDING
 
 
 def read(path: Path) -> bytes:
@@ -46,63 +124,89 @@ def read(path: Path) -> bytes:
 
 
 @contextmanager
-def opened(content: bytes) -> Iterator[Image.Image]:
-    """The image of a file whose header keeps to the limits; nothing of it is decoded yet.
+def opened(content: bytes, decoding: Decoding = USUAL) -> Iterator[tuple[Image.Image, Stored]]:
+    """The image of a file whose header keeps to the limits, and what that says; nothing of it is decoded yet.
 
     Whatever the block raises while it decodes is the file's fault, too.
 
     Args:
         content: the file's bytes.
+        decoding: has the limit of pixels.
 
     Raises:
-        Unreadable: it is empty, cut off, damaged, of a format outside `FORMATS`, or larger than `MAX_PIXELS`.
+        Unreadable: it is empty, cut off, damaged, of a format outside `FORMATS`, or larger than the limit.
     """
     if not content:
         raise Unreadable("is empty")
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-            if image.width * image.height <= MAX_PIXELS:
-                yield image
+            pixels = image.width * image.height
+            if pixels <= decoding.max_pixels:
+                header = stored(image)
+                with _room.take(pixels):
+                    yield image, header
                 return
             size = f"{image.width}x{image.height}"
+    except Unreadable:
+        raise
     except UnidentifiedImageError:
-        raise Unreadable(f"is no picture of {', '.join(FORMATS)}, or its beginning is damaged") from None
+        raise Unreadable(_unknown(content)) from None
     except Image.DecompressionBombError:
         size = "far too many"
     except Exception as error:  # decoders of damaged files raise almost anything
         line = str(error).partition("\n")[0] or type(error).__name__
         raise Unreadable(f"cannot be decoded ({line})") from None
-    raise Unreadable(f"has {size} pixels, more than {MAX_PIXELS // 10**6} million")
+    raise Unreadable(f"has {size} pixels, more than {_millions(decoding.max_pixels)} (decoding.max_pixels)")
 
 
-def decode(content: bytes) -> Image.Image:
-    """The whole picture in an image file, upright, in mode RGB or L.
+def _unknown(content: bytes) -> str:
+    if content[:4] in {b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"}:
+        return "is a TIFF of a kind that is not read, or its beginning is damaged: convert it to PNG"
+    return f"is no picture of {', '.join(FORMATS)}, or its beginning is damaged"
+
+
+def _millions(pixels: int) -> str:
+    return f"{pixels // 10**6} million" if pixels and pixels % 10**6 == 0 else f"{pixels:,}"
+
+
+def decode(content: bytes, decoding: Decoding = USUAL) -> Image.Image:
+    """The whole image in a file, upright, in mode RGB or L; of several frames or pages the first.
 
     Args:
         content: the file's bytes.
+        decoding: what the formats leave open.
 
     Raises:
-        Unreadable: as `opened`.
+        Unreadable: as `opened`; or its samples have no white that is known, or lie outside black and white.
     """
-    with opened(content) as image:
+    return decoded(content, decoding).image
+
+
+def decoded(content: bytes, decoding: Decoding = USUAL) -> Decoded:
+    """As `decode`, with what was decided on the way."""
+    with opened(content, decoding) as (image, header):
         image.load()
-        return plain(ImageOps.exif_transpose(image))
+        return plain(upright(image), header, decoding)
 
 
-def plain(image: Image.Image) -> Image.Image:
-    """Grey as L, everything else as RGB; 16 bits are cut to the upper 8, transparency is dropped."""
-    if image.mode.startswith("I") or image.mode == "F":
-        return eight_bits(image)
-    if image.mode in {"1", "L", "LA", "La"}:
-        return image.convert("LA").convert("L") if image.mode == "La" else image.convert("L")
-    if image.mode == "P" and "transparency" in image.info:
-        image = image.convert("RGBA")
-    return image.convert("RGB")
+def upright(image: Image.Image) -> Image.Image:
+    """A loaded image as it is to be looked at, by its EXIF orientation."""
+    turn = _TURNS.get(_orientation(image))
+    # the copy of one that is upright leaves the decoder and its file behind
+    return image.copy() if turn is None else image.transpose(turn)
 
 
-def eight_bits(image: Image.Image) -> Image.Image:
-    """A picture of whole or real numbers as mode L: cut to the upper 8 bits if any exceeds 255."""
-    values = np.asarray(image, dtype=np.float64)
-    if values.size and values.max() > 255:
-        values = values / 256
-    return Image.fromarray(np.clip(values, 0, 255).astype(np.uint8))
+def upright_size(image: Image.Image) -> tuple[int, int]:
+    """Width and height of an image that is open but not loaded, as it is to be looked at."""
+    width, height = image.size
+    return (height, width) if _orientation(image) in _ON_ITS_SIDE else (width, height)
+
+
+def _orientation(image: Image.Image) -> int:
+    if image.format == "TIFF":  # Pillow turns them itself, and says the turned size before
+        return 1
+    try:
+        found = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # damaged EXIF data say nothing about the pixels
+        return 1
+    return found if isinstance(found, int) else 1

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.visible import visible
+
 
 @dataclass(frozen=True)
 class Job:
@@ -30,4 +32,4 @@ class Job:
     def say(self, lines: Sequence[str]) -> None:
         """Prints the lines that a command ends with, unless it is a part of a larger one."""
         if not self.quiet:
-            print("\n".join(lines))
+            print(visible("\n".join(lines)))

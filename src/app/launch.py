@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from app import command_line, import_path, interrupts
 from app import config as configuration
 from app.errors import UserError
 from app.job import Job
@@ -36,20 +36,23 @@ def execute(config: DictConfig) -> None:
     rank = int(os.environ.get("LOCAL_RANK", "0")) + int(os.environ.get("NODE_RANK", "0"))
     context = HydraConfig.get()
     overrides = [str(each) for each in context.overrides.task]
-    if config.model is None:
-        config.trainer = None  # nothing to run on a device: PyTorch need not even be imported
+    import_path.settle()  # in the process of a launcher too
     configuration.drop_unchosen(config)
     if rank == 0:
         _no_idle_plus(overrides)
         configuration.check(config)
         _refuse_nested(config)
     else:
+        configuration.take_words(config)
         for name in (
             "pytorch_lightning",
             "lightning_fabric",
         ):  # further processes leave the talking to the first
             logging.getLogger(name).setLevel(logging.WARNING)
+    if config.model is None:
+        config.trainer = None  # nothing to run on a device: PyTorch need not even be imported
     output = Path(context.runtime.output_dir)
+    configuration.claim(output, f"output={output}")
     job = Job(
         output=output,
         config=configuration.plain(config),
@@ -58,6 +61,7 @@ def execute(config: DictConfig) -> None:
         command=shlex.join(command()),
         first=rank == 0,
     )
+    build(config, "tracking")  # it costs nothing, and models and data need not be read if it is refused
     _fetch_model(config)  # behind the digest: where a model was put is not what it is
     with _ranks(output):
         build(config, "task").run(job)
@@ -67,7 +71,7 @@ def command() -> list[str]:
     """The words of the command line that repeats this job, without what a sweep adds to those of its jobs."""
     overrides = [str(each) for each in HydraConfig.get().overrides.task]
     own = [each for each in overrides if not each.startswith("tracking.parent=")]
-    return [masked(each) for each in ("python", "-m", "app", *_own_choices(), *own)]
+    return [masked(each) for each in (*command_line.door(), *_own_choices(), *own)]
 
 
 def _own_choices() -> list[str]:
@@ -124,6 +128,8 @@ def _complaint(config: DictConfig, error: InstantiationException, cause: BaseExc
     message = " ".join(str(cause).split())
     full = str(error).rpartition("full_key: ")[2].strip() if "full_key: " in str(error) else ""
     key = full.removeprefix("task.")
+    if key == "trainer" and type(cause).__name__ == "MisconfigurationException":
+        return configuration.refused(config.trainer, message)
     if not isinstance(cause, ValueError | TypeError):
         kind = type(cause).__name__
         return f"{key or 'task'}: {kind}{': ' if message else ''}{message} (HYDRA_FULL_ERROR=1 shows where)"
@@ -170,4 +176,4 @@ def _ranks(output: Path) -> Iterator[None]:
             for name, value in variables.items():
                 if value is None:
                     os.environ.pop(name, None)
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # Lightning leaves it ignored
+            interrupts.listen_again()  # Lightning leaves it ignored

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from app.visible import visible_name
+
 
 @contextmanager
 def bar(what: str, total: int, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
@@ -20,6 +22,7 @@ def bar(what: str, total: int, *, shown: bool = True) -> Iterator[Callable[[int]
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415 - only where somebody looks
+    from rich.markup import escape  # noqa: PLC0415
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         MofNCompleteColumn,
@@ -32,5 +35,5 @@ def bar(what: str, total: int, *, shown: bool = True) -> Iterator[Callable[[int]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
     with Progress(*columns, *times, console=Console(stderr=True)) as progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(escape(visible_name(what)), total=total)
         yield lambda steps: progress.advance(task, steps)

@@ -6,7 +6,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +14,9 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from app.lineage import Names, local_folder, one_line
+from app import durable, faults, interrupts
+from app.lineage import Names, local_folder
+from app.writer import Writer
 
 if TYPE_CHECKING:
     from app.tracking import Store
@@ -128,8 +129,9 @@ class Run:
         """The children in the store: name to id."""
         self._store = store
         self._tables: list[dict[str, str]] = json.loads(info.tags.get(TABLES_TAG, "[]"))
-        self._writer = ThreadPoolExecutor(1, "tracking")
-        self._failures: list[Exception] = []
+        self.is_kept = False
+        """Whether something was computed that is worth keeping, whatever comes."""
+        self._writer = Writer("tracking")
         self._counting = Lock()
         self._ended = False
 
@@ -184,6 +186,7 @@ class Run:
     def children(self, children: Iterable[Child]) -> None:
         """Has children written, each name once, while the caller goes on; raises what stopped the writer."""
         for child in children:
+            self.is_kept = True
             self._later(partial(self._write, child))
 
     def update_children(self, changes: Mapping[str, tuple[Metrics, Names]]) -> None:
@@ -193,17 +196,17 @@ class Run:
 
     def drain(self) -> None:
         """Waits until all children are written; raises what stopped the writer."""
-        self._writer.submit(int).result()  # one thread: done when all before it are
-        if self._failures:
-            raise self._failures[0]
+        self._writer.drain()
 
     def finish(self, status: str = "FINISHED") -> None:
         """Ends the run as FINISHED, FAILED or KILLED, once its children are written; a second call does nothing."""
         if self._ended:
             return
         self._ended = True
+        if status != "FINISHED":
+            self._store.hurry()
         try:
-            self.drain()
+            self._writer.drain(self._store.is_away if status != "FINISHED" else lambda: False)
             if self.left_out:
                 self.set_tags({"metrics_left_out": self.left_out})
         except BaseException as error:
@@ -211,8 +214,9 @@ class Run:
                 status = "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
             raise
         finally:
-            self._writer.shutdown(wait=False, cancel_futures=True)
-            self._store.client.set_terminated(self.id, status)
+            self._writer.stop()
+            with interrupts.held():
+                self._store.client.set_terminated(self.id, status)
 
     def discard(self) -> None:
         """Takes the ended run and its children out of every list; MLflow can restore them."""
@@ -228,26 +232,16 @@ class Run:
             return
         try:
             stopped = isinstance(error, KeyboardInterrupt)
+            self._store.hurry()
             with suppress(Exception):
-                self.describe(
-                    "Interrupted." if stopped else f"Failed: {type(error).__name__}: {one_line(error)}"
-                )
+                self.describe("Interrupted." if stopped else f"Failed: {faults.cause(error)}")
             self.finish("KILLED" if stopped else "FAILED")
         except Exception as second:
             if second is not error:
                 error.add_note(f"Ending run {self.id} failed too: {second}")
 
     def _later(self, job: Callable[[], None]) -> None:
-        def attempt() -> None:
-            if not self._failures:  # after a failure nothing more is tried: a server may be away for hours
-                try:
-                    job()
-                except Exception as error:
-                    self._failures.append(error)
-
-        if self._failures:
-            raise self._failures[0]
-        self._writer.submit(attempt)
+        self._writer.add(job)
 
     def _write(self, child: Child) -> None:
         if child.name in self.written:
@@ -289,13 +283,12 @@ class Run:
             raise ValueError(f"artifact {name} must be a path inside the run's folder")
         with nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory() as place:
             target = Path(place, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
             if isinstance(content, bytes):
-                target.write_bytes(content)
+                durable.write(content, target)
             elif content.is_dir():
                 shutil.copytree(content, target, dirs_exist_ok=True)
             else:
-                shutil.copyfile(content, target)
+                durable.write(content.read_bytes(), target)
             if folder is None:
                 self._store.client.log_artifacts(run_id, place)
 
@@ -306,6 +299,7 @@ class SilentRun(Run):
     def __init__(self) -> None:
         self.id = self.experiment_id = self.name = self.url = ""
         self.folder, self.left_out, self.written = None, 0, {}
+        self.is_kept = False
         self._tables = []
 
     def log_input(self, name: str, digest: str, source: str, context: str = "test") -> None:

@@ -19,10 +19,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from app import complaints, launch
+from app import command_line, complaints, faults, launch
 from app import config as configuration
 from app.errors import NotPassed, UserError
 from app.job import Job
+from app.visible import visible
 
 if TYPE_CHECKING:  # it brings matplotlib and NumPy, which a start does without
     from app.runs import Run
@@ -96,7 +97,7 @@ def conclude(status: str = "FINISHED", *, traces: bool = False) -> int:
 
     Args:
         status: how it ended itself, apart from its jobs.
-        traces: whether to show where mistakes happened; of crashes it is always shown.
+        traces: whether to show where it happened.
 
     Returns:
         The exit code that its jobs call for: 1 after a crash; else 2 after a mistake; else 1 if one did not pass.
@@ -123,7 +124,7 @@ def _conclude(sweep: Open, status: str, traces: bool) -> int:
             sweep.run.discard()
     if report is not None:
         page = str(sweep.output / "report.html")
-        print("\n".join(words.closing_lines(report, page, sweep.run.url)), flush=True)
+        print(visible("\n".join(words.closing_lines(report, page, sweep.run.url))), flush=True)
     if "failed" in ends or (report is not None and report.summary.failed):
         return 1
     return 2 if "refused" in ends else int(bool(ends))
@@ -132,15 +133,15 @@ def _conclude(sweep: Open, status: str, traces: bool) -> int:
 def _say(sweep: Open, traces: bool) -> None:
     """The jobs that did not end well, a line each."""
     for each in sorted(sweep.endings, key=lambda each: each.job):
-        if traces or each.status == "failed":
+        if traces:
             print(each.trace.rstrip(), file=sys.stderr)
         own = ", ".join(word for word in each.overrides if word not in sweep.overrides)
         name = f"job {each.job}{f' ({own})' if own else ''}"
         if each.status == "not passed":
-            print(f"{name}: {each.reason}", file=sys.stderr)
+            print(visible(f"{name}: {each.reason}"), file=sys.stderr)
         else:
             was = "was refused" if each.status == "refused" else "failed"
-            print(f"error: {name} {was}: {each.reason}", file=sys.stderr)
+            print(visible(f"error: {name} {was}: {each.reason}"), file=sys.stderr)
 
 
 def _ending(config: DictConfig, error: BaseException, overrides: Sequence[str]) -> Ending:
@@ -149,7 +150,7 @@ def _ending(config: DictConfig, error: BaseException, overrides: Sequence[str]) 
     elif isinstance(error, UserError | HydraException | OmegaConfBaseException):
         status, reason = "refused", complaints.sentence(error)
     else:
-        status, reason = "failed", f"{type(error).__name__}: {complaints.line(error)}"
+        status, reason = "failed", faults.line(error)
     chosen = tuple(launch.masked(each) for each in overrides if not each.startswith(OWN))
     trace = "".join(traceback.format_exception(error))
     number = int(config.hydra.job.num)
@@ -162,17 +163,17 @@ class SweepRun(Callback):
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Make the folder of a single job, or refuse it in words."""
         try:
-            configuration.make_folder(config, "hydra.run.dir")
+            configuration.own_folder(config, "hydra.run.dir")
         except UserError as error:  # Hydra would make a warning of it, and go on
             raise SystemExit(f"error: {complaints.sentence(error)}") from error
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Open the sweep's run and tell every job of it."""
         overrides = [launch.masked(str(each)) for each in config.hydra.overrides.task]
-        command = shlex.join(["python", "-m", "app", "-m", *overrides])
+        command = shlex.join([*command_line.door(), "-m", *overrides])
         try:
             store = launch.build(config, "tracking")
-            output = configuration.make_folder(config, "hydra.sweep.dir")
+            output = configuration.own_folder(config, "hydra.sweep.dir")
             run = store.start("sweep", task="sweep", kind="sweep", tags={"command": command})
         except UserError as error:  # the same
             raise SystemExit(f"error: {complaints.sentence(error)}") from error
@@ -208,6 +209,6 @@ class SweepRun(Callback):
         from app.tasks import jobs  # noqa: PLC0415 - a start does without
 
         sweep, number = str(config.tracking.parent), int(config.hydra.job.num)
-        with suppress(UserError):  # the folder cannot be written: the job says so itself
+        with suppress(OSError):  # the folder cannot be written: the job says so itself
             note = jobs.Note(sweep, number, launch.command(), status, reason)
             jobs.write_note(note, Path(config.hydra.runtime.output_dir))

@@ -9,13 +9,13 @@ The only module that knows MLflow, through its client alone; MLflow is imported 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
 import socket
-import sqlite3
 import sys
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -24,9 +24,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from app import lineage, workplaces
+from app import database, lineage, workplaces
 from app.errors import UserError
 from app.lineage import Names, one_line
+from app.patience import PatientClient
 from app.runs import DONE, PARENT_TAG, Child, Run, RunInfo, Series, SilentRun
 
 __all__ = ["Child", "Run", "RunInfo", "SilentRun", "Store"]
@@ -36,6 +37,8 @@ _QUIET = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # else a server's store prints two lines a child
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # `PatientClient` tries again, and says so
 }
 READERS = ("compare", "history")
 """Tasks that only read what other runs have left."""
@@ -53,6 +56,7 @@ class Store:
         experiment: the name that runs are filed under.
         folder: the store without a server: `mlflow.db`, and `artifacts/` beside it.
         parent: id of a sweep run to file runs under.
+        patience: seconds for which a store that is away or locked is tried again.
 
     Raises:
         UserError: if `uri` is of no kind that can hold runs.
@@ -64,7 +68,11 @@ class Store:
         experiment: str = "assay",
         folder: Path | str = "mlruns",
         parent: str | None = None,
+        patience: float = 300,
     ) -> None:
+        if not patience >= 0:
+            raise UserError(f"tracking.patience must be 0 or more seconds, not {patience}")
+        self.patience = patience
         self.experiment, self.folder, self.parent = experiment, Path(folder).absolute(), parent
         self.uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{self.folder}/mlflow.db"
         scheme, _, place = self.uri.partition("://")
@@ -94,7 +102,8 @@ class Store:
         if self._client is None:
             try:
                 with self._lock():
-                    self._client = self._open()
+                    file = self.folder / Path(self.uri).name if self._kind == "sqlite" else None
+                    self._client = PatientClient(self._open(), self.address, self.patience, file)
             except UserError:
                 raise
             except Exception as error:
@@ -102,11 +111,19 @@ class Store:
             self.reap()
         return self._client
 
+    def hurry(self) -> None:
+        """From now on a store that is away is not waited for: a run is being closed."""
+        if self._client is not None:
+            self._client.hurry()
+
+    def is_away(self) -> bool:
+        """Whether it has not answered lately."""
+        return self._client is not None and bool(self._client.is_away)
+
     def _open(self) -> Any:
         parts = urlsplit(self.uri)
-        if self._kind == "sqlite":  # the write-ahead log, a property of the file: a fifth less time a child
-            with closing(sqlite3.connect(self.uri.partition(":///")[2], timeout=20)) as database:
-                database.execute("PRAGMA journal_mode=WAL")
+        if self._kind == "sqlite":
+            database.prepare(Path(self.uri.partition(":///")[2]), self.address)
         elif parts.hostname and (not getproxies() or proxy_bypass(parts.hostname)):
             port = parts.port or _PORTS[self._kind]
             socket.create_connection((parts.hostname, port), timeout=10).close()  # MLflow tries for minutes
@@ -380,4 +397,5 @@ def _mlflow() -> ModuleType:
     """MLflow, without its telemetry and chatter unless the environment asks for them."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # it shows traces of what it raises
     return import_module("mlflow")

@@ -124,3 +124,39 @@ def test_unknown_options(option):
 def test_labels_may_be_whole_floats_or_a_column():
     assert check(GOOD, LABELS.astype(float), NAMES).labels.tolist() == [1, 0, 0]
     assert check(GOOD, LABELS[:, None], NAMES).labels.tolist() == [1, 0, 0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 200), st.sampled_from([2, 3, 4, 5]))
+def test_printed_probabilities_are_accepted(seed, classes, decimals):
+    rng = np.random.default_rng(seed)
+    exact = special.softmax(rng.normal(size=(20, classes)) * 4, axis=1)
+    printed = np.round(exact, decimals)
+    found = check(printed, np.zeros(20, dtype=int), [str(k) for k in range(classes)])
+    np.testing.assert_allclose(found.rows.sum(axis=1), 1, atol=1e-3)
+    if np.abs(printed.sum(axis=1) - 1).max() > 1e-3:
+        assert f"rounded to {decimals} decimals: each was divided by the sum" in found.notes[0]
+    assert found.output == "probs"
+
+
+def test_low_precision_is_accepted_and_said():
+    rng = np.random.default_rng(0)
+    exact = special.softmax(rng.normal(size=(50, 10)), axis=1)
+    names = [str(k) for k in range(10)]
+    found = check((exact * 0.997).astype(np.float32), np.zeros(50, dtype=int), names)
+    np.testing.assert_allclose(found.rows, exact, atol=1e-6)
+    assert found.notes == (
+        "the probabilities of a test case sum to 0.997 to 0.997, as their precision is low: "
+        "each was divided by the sum",
+    )
+    levels = check(np.round(exact * 256) / 256, np.zeros(50, dtype=int), names)
+    assert "rounded to 256 levels" in levels.notes[0]
+
+
+@pytest.mark.parametrize("decimals", [2, 3, 8])
+@pytest.mark.parametrize("classes", [3, 20, 200])
+def test_sigmoids_are_refused_however_they_are_printed(classes, decimals):
+    rng = np.random.default_rng(1)
+    rows = np.round(special.expit(rng.normal(size=(100, classes)) * 3 - np.log(classes)), decimals)
+    with pytest.raises(UserError, match=r"multi-label|not sum to 1"):
+        check(rows, np.zeros(100, dtype=int), [str(k) for k in range(classes)])

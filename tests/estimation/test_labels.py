@@ -99,7 +99,7 @@ def test_label_studio_whole_and_minimal(tmp_path, population):
         ("path,name\na/1.png,cat\n", r"has no column 'label'; it has: path, name"),
         ("label\ncat\n", r"has no column 'path'"),
         ("path,label\na/1.png\n", r"line 2 has 1 fields"),
-        ("", r"has no column 'path'; it has: nothing"),
+        ("", r"l.csv: the file is empty"),
     ],
 )
 def test_mistakes_are_named(tmp_path, population, text, said):
@@ -132,3 +132,129 @@ def test_other_mistakes(tmp_path, population):
         -1,
         -1,
     ]
+
+
+def one(*ids: str, predicted: int = 0) -> Population:
+    return Population("pets", np.array(ids), {}, np.full(len(ids), predicted))
+
+
+@pytest.mark.parametrize(
+    ("table", "classes", "outcomes"),
+    [
+        ("id,label\nx,1\ny,1.0\n", ("1", "2", "3"), [0, 0]),
+        ("id;label\nx;2\ny;2,0\n", ("1", "2", "3"), [1, 1]),
+        ("id,label\nx,a\ny,A\n", ("a", "A"), [0, 1]),
+        ("x|a\ny|A\n", ("a", "A"), [0, 1]),
+        ("ROW ID\tLabel\nx\ta\ny\t\n", ("a", "A"), [0, -1]),
+        ("file,id,label\n/srv/1.png,x,a\n/srv/2.png,y,a\n", ("a", "A"), [0, 0]),
+    ],
+)
+def test_labels_mean_the_same_in_every_table(tmp_path, table, classes, outcomes):
+    found = read_labels(write(tmp_path / "l.csv", table), one("x", "y"), classes)
+    assert found.outcomes.tolist() == outcomes
+
+
+def test_an_index_counts_cases_that_have_no_names(tmp_path):
+    table = write(tmp_path / "l.csv", ",label\n0,cat\n1,dog\n")
+    assert read_labels(table, one("0", "1"), CLASSES).outcomes.tolist() == [0, 1]
+
+
+def test_latin_text_is_noted(tmp_path):
+    (tmp_path / "l.csv").write_bytes("id,label\nx,Bär\n".encode("latin-1"))
+    found = read_labels(tmp_path / "l.csv", one("x"), ("Bär", "dog"))
+    assert (found.count, found.notes) == (
+        1,
+        ("l.csv is not UTF-8: it was read as Latin-1 (Windows-1252)",),
+    )
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("word", ["correct", "WRONG "])
+def test_an_outcome_counts_for_the_prediction_it_was_given_for(tmp_path, population, mark, word):
+    lines = ["path,predicted_class,label", f"a/1.png,CAT,{word}", f"a/2.png,cat,{word}"]
+    table = "\n".join(lines).replace(",", mark)
+    with pytest.raises(
+        UserError,
+        match=rf"l.csv line 3: '{word.strip()}' was said of a/2.png when the predicted class was 'cat'; now it is "
+        "'dog': give the true class instead, or clear the label",
+    ):
+        read_labels(write(tmp_path / "l.csv", table), population, CLASSES)
+    kept = read_labels(
+        write(tmp_path / "l.csv", table.replace("png" + mark + "cat", "png" + mark + "dog")),
+        population,
+        CLASSES,
+    )
+    assert kept.count == 2
+    true = read_labels(write(tmp_path / "l.csv", table.replace(word, "cat")), population, CLASSES)
+    assert true.outcomes.tolist() == [0, 1, -1, -1, -1]  # a true class holds for any prediction
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("AUGUST/3.png", r"no case of pets is AUGUST/3.png \(l.csv line 2\)"),
+        ("1.png", None),
+        ("C:\\x\\b\\3.png", None),
+    ],
+)
+def test_paths_are_found_by_their_unambiguous_end(tmp_path, population, path, said):
+    table = write(tmp_path / "l.csv", f"path,label\n{path},cat\n")
+    if said is None:
+        assert read_labels(table, population, CLASSES).count == 1
+    else:
+        with pytest.raises(UserError, match=said):
+            read_labels(table, population, CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("task", "outcome"),
+    [
+        ({"path": "5.png", "label": {"choices": ["dog"]}}, 0),
+        ({"path": "5.png", "species": {"choices": ["cat"]}, "annotator": 1}, 1),
+        ({"path": "5.png", "choices": ["dog"]}, 0),
+        ({"path": "5.png", "label": 1.0}, 0),
+        ({"image": "/data/upload/1/8f3a0011-5.png", "label": "dog"}, 0),
+        ({"path": "5.png", "label": None}, -1),
+        (
+            {"path": "5.png", "label": {"choices": ["dog", "cat"]}},
+            r"task 1 has 2 choices \('dog', 'cat'\): give one",
+        ),
+        ({"path": "5.png", "species": "dog", "annotator": 1}, "task 1 has no choice called 'label'"),
+        (
+            {"path": "5.png", "predicted": "cat", "label": "wrong"},
+            "x.json task 1: 'wrong' was said of 5.png when",
+        ),
+    ],
+)
+def test_minimal_exports(tmp_path, population, task, outcome):
+    (tmp_path / "x.json").write_text(json.dumps([task]))
+    if isinstance(outcome, int):
+        assert read_labels(tmp_path / "x.json", population, CLASSES).outcomes[4] == outcome
+    else:
+        with pytest.raises(UserError, match=outcome):
+            read_labels(tmp_path / "x.json", population, CLASSES)
+
+
+def test_whole_exports_say_what_they_do_not_answer(tmp_path, population):
+    def result(name: str, **value: object) -> dict:
+        return {"from_name": name, "value": value}
+
+    def task(*results: dict) -> str:
+        return json.dumps([{"id": 4, "data": {"path": "5.png"}, "annotations": [{"result": results}]}])
+
+    label = result("label", choices=["dog"])
+    (tmp_path / "x.json").write_text(task(result("quality", choices=["good"]), label))
+    assert read_labels(tmp_path / "x.json", population, CLASSES).outcomes[4] == 0
+    for results, said in (
+        ([result("label", choices=["dog", "cat"])], "task 4 has 2 choices"),
+        ([result("a", choices=["dog"]), result("b", choices=["cat"])], r"answers several questions \(a, b\)"),
+        ([result("label", text=["dog"])], "task 4 has an annotation and no choice"),
+    ):
+        (tmp_path / "x.json").write_text(task(*results))
+        with pytest.raises(UserError, match=said):
+            read_labels(tmp_path / "x.json", population, CLASSES)
+
+
+def test_deeply_nested_labels_are_one_line(tmp_path, population):
+    with pytest.raises(UserError, match=r"deep.json is not JSON that can be read: it is nested too deeply"):
+        read_labels(write(tmp_path / "deep.json", "[" * 50_000), population, CLASSES)

@@ -188,10 +188,10 @@ def test_npz_and_parquet_with_neurons(tmp_path, suffix):
         ("a,b\n1\n", None, "line 2 has 1 fields, the header has 2"),
         ("a,a\n1,2\n", None, "two columns have the same name"),
         ("id,confidence\n", None, "has no cases"),
-        ("id,confidence\nx,0.5\ny,\n", None, r"must be finite; empty, NaN or infinite in row 1 \(id y\)"),
-        ("id,outcome\nx,maybe\n", None, "holds 'maybe' in row 0"),
-        ("id,predicted\nx,1.5\n", None, "must hold class numbers, row 0"),
-        ("id,predicted\nx,cat\ny,\n", None, "'predicted' must hold classes, row 1 is empty"),
+        ("id,confidence\nx,0.5\ny,\n", None, r"must be finite; empty, NaN or infinite in line 3 \(id y\)"),
+        ("id,outcome\nx,maybe\n", None, "holds 'maybe' in line 2"),
+        ("id,predicted\nx,1.5\n", None, "must hold class numbers, line 2"),
+        ("id,predicted\nx,cat\ny,\n", None, "'predicted' must hold classes, line 3 is empty"),
         ("id,c\nx,1\n", {"confidence": "conf"}, r"no column 'conf' \(for confidence\); it has: id, c"),
         ("id,c\nx,hello\n", {"confidence": "c"}, "'c' must hold numbers only"),
     ],
@@ -219,9 +219,66 @@ def test_files_that_are_no_tables_are_named(tmp_path):
     (tmp_path / "z.npz").write_bytes(b"PK\x03\x04 not a zip after all")
     with pytest.raises(UserError, match=r"z\.npz is not an NPZ file of plain arrays"):
         read_population(tmp_path / "z.npz")
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match=r"none\.csv does not exist"):
         read_population(tmp_path / "none.csv")
     for name in ("t.npz", "t.parquet", "t.txt"):
         (tmp_path / name).write_text("hello", encoding="utf-8")
         with pytest.raises(UserError, match=name):
             read_population(tmp_path / name)
+
+
+GERMAN = "path;confidence;predicted;note\r\na;0,9;cat;x\r\nb;0,25;dog;y\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_german_spreadsheet_is_read_as_meant(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes(GERMAN.encode(encoding))
+    population = read_population(tmp_path / "t.csv").population
+    assert population.ids.tolist() == ["a", "b"]
+    assert population.column("confidence").tolist() == [0.9, 0.25]
+    assert list(population.columns) == ["confidence"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "a,0.9\nb,0.8\n",
+            r"t.csv: line 1 is no header but a case \('a', '0.9'\): put a line with the names",
+        ),
+        ("id,dsa\na,1\nb,x\n", None),
+        (
+            "id,predicted,label\na,Cat,cat\n",
+            "has the class 'Cat' and column 'label' 'cat': spell a class alike",
+        ),
+        ("id,dsa\na,1\na,2\n", "t.csv: ids must be unique, but line 2 and line 3 share 'a'"),
+        (
+            "id,confidence\na,99.5\nb,3\n",
+            r"t.csv: .*confidence must lie in .* per cents are to be divided by 100",
+        ),
+    ],
+)
+def test_tables_that_could_mislead(tmp_path, text, said):
+    (tmp_path / "t.csv").write_text(text)
+    if said is None:
+        notes = read_population(tmp_path / "t.csv").population.notes
+        assert notes == ("column 'dsa' is not used: it holds 'x' in line 3, which is no number",)
+        return
+    with pytest.raises(UserError, match=said):
+        read_population(tmp_path / "t.csv")
+
+
+def test_rounding_takes_no_confidence_out_of_range():
+    exact = Population("p", IDS, {"confidence": [1.0000001, 0.2, -1e-9, 1.0]})
+    assert exact.column("confidence").tolist() == [1.0, 0.2, 0.0, 1.0]
+    assert exact.notes == ()
+    coarse = Population("p", IDS, {"confidence": [1.0005, 0.2, 0.0, 1.0]})
+    assert "confidence lies up to 0.0005 outside [0, 1]" in coarse.notes[0]
+    with pytest.raises(UserError, match="not so in row 0"):
+        Population("p", IDS, {"confidence": [1.01, 0.2, 0.0, 1.0]})
+
+
+@pytest.mark.parametrize("title", ["row ID", "Row_ID", "row-id", "FILE NAME", "image_path"])
+def test_columns_of_ids(tmp_path, title):
+    (tmp_path / "t.csv").write_text(f"{title},confidence\n007,0.5\n7,0.25\n")
+    assert read_population(tmp_path / "t.csv").population.ids.tolist() == ["007", "7"]

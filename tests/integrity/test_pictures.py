@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app import images
-from app.images import Unreadable
+from app.images import Decoding, Unreadable
 from app.integrity.hashing import dhash, distance
 from app.integrity.pictures import decode, in_memory
 
@@ -81,8 +80,8 @@ def test_hostile_files_are_refused(content, reason):
         decode(content)
 
 
-def test_exactly_the_limit_is_decoded(monkeypatch, make_scene, encode):
-    monkeypatch.setattr(images, "MAX_PIXELS", 80 * 70)
-    assert decode(encode(make_scene())).width == 80
+def test_exactly_the_limit_is_decoded(make_scene, encode):
+    limit = Decoding(max_pixels=80 * 70)
+    assert decode(encode(make_scene()), limit).width == 80
     with pytest.raises(Unreadable, match="has 81x70 pixels"):
-        decode(encode(make_scene(0, 81, 70)))
+        decode(encode(make_scene(0, 81, 70)), limit)

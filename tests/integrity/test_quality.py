@@ -52,6 +52,21 @@ def test_one_fault_is_found_and_no_other(scanned, kind, image):
     assert (flagged.path, flagged.class_name) == ("case-00005", "dog")
 
 
+@pytest.mark.parametrize("channel", [0, 1, 2])
+def test_a_pure_colour_is_dark_only_where_its_channel_is(scanned, folder, channel):
+    def pure(levels: Image.Image) -> Image.Image:
+        channels = [Image.new("L", levels.size)] * 3
+        channels[channel] = levels
+        return Image.merge("RGB", channels)
+
+    grey = detailed(9).convert("L")
+    bright, dark = pure(grey), pure(grey.point(lambda level: (level > 110) * 60))
+    result = quality(scanned("train", [detailed(1), bright, dark]))
+    assert [each.path for each in result.fault("too_dark").worst] == ["case-00002"]
+    files = scan_folder(folder({"a.png": bright, "b.png": dark, "c.png": detailed(1)}))
+    assert [each.path for each in quality(files).fault("too_dark").worst] == ["b.png"]
+
+
 def test_limits_are_where_they_are_said_to_be(scanned):
     levels = np.full((70, 80), 100, dtype=np.uint8)
     levels[:, ::2] = 102  # a standard deviation of exactly 1

@@ -20,7 +20,7 @@ from app.estimation.evaluation import Evaluation, KnownPopulation, Result, evalu
 from app.estimation.labels import Labels, no_labels
 from app.estimation.leakage import Leak
 from app.reporting import schema
-from app.reporting.estimate import assembly, charts, files, page, recording, words
+from app.reporting.estimate import assembly, charts, files, page, recording, to_label, words
 from app.reporting.estimate.report import ARTIFACT, EstimateReport, Settings, read_estimate_report
 from app.reporting.lineage import Run, Subject
 
@@ -215,9 +215,9 @@ def test_asking_for_labels(tmp_path):
     assert math.isnan(read.populations[0].accuracy)
     before = files.asked_before(tmp_path)
     assert (before.name, before.key) == ("shop", assembly.digest_of(unknown.population))
-    assert not files.holds_labels(tmp_path)
+    assert not to_label.holds_labels(tmp_path)
     (tmp_path / "to_label.csv").write_text("\n".join([rows[0], rows[1] + "cat"]))
-    assert files.holds_labels(tmp_path)
+    assert to_label.holds_labels(tmp_path)
 
 
 def test_pictures_are_kept_small_whatever_their_mode():

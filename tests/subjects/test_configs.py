@@ -33,7 +33,8 @@ def test_keys_are_what_the_target_takes(path):
     assert required <= set(config)
     for name, value in OmegaConf.to_container(config, resolve=True).items():
         if name in parameters and parameters[name].default is not inspect.Parameter.empty and name != "seed":
-            assert value == parameters[name].default
+            made = instantiate(value) if isinstance(value, dict) and "_target_" in value else value
+            assert made == parameters[name].default
 
 
 def test_the_default_subject():

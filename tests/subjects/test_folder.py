@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.errors import UserError
+from app.errors import Fault, UserError
 from app.subjects.dataset import Excluded
 from app.subjects.folder import image_folder
 
@@ -113,7 +113,7 @@ def test_the_number_of_threads_changes_nothing(animals):
 def test_a_file_that_changes_later_is_named(animals):
     data = image_folder(animals)
     (animals / "cat" / "1.png").write_bytes(b"gone")
-    with pytest.raises(UserError, match=r"cat/1.png is no picture of JPEG.*changed since the run began"):
+    with pytest.raises(Fault, match=r"cat/1.png is no picture of JPEG.*changed since the run began"):
         data.load(1)
 
 

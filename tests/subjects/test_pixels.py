@@ -57,7 +57,7 @@ def test_a_sample():
         (GREY, LABELS, ["a", "b"], r"labels must be in 0..1 .*but case 3 has 2"),
         (GREY, LABELS - 1, ["a", "b"], r"labels must be in 0..1 .*but case 0 has -1"),
         (GREY, LABELS * 10**6, None, "must number the classes from 0"),
-        (GREY, LABELS, ["a", "b", "a"], "must be different and not empty, but holds 'a'"),
+        (GREY, LABELS, ["a", "b", "a"], "dataset.class_names holds 'a' twice"),
         (GREY, LABELS, [], "class_names is empty"),
         (GREY, LABELS / 1, None, r"labels must be \(N,\) integers, not float64"),
         (GREY, LABELS[:, None], None, r"integers, not int64 of shape \(4, 1\)"),
@@ -78,14 +78,14 @@ def test_what_is_wrong_is_said(images, labels, names, sentence):
 
 def test_bad_files(tmp_path):
     np.savez(tmp_path / "only.npz", images=GREY)
-    with pytest.raises(UserError, match="has no array 'labels', only images"):
+    with pytest.raises(UserError, match="it has no array 'labels', only images"):
         arrays(tmp_path / "only.npz")
     with pytest.raises(UserError, match=r"images .*none.npy does not exist"):
         arrays(tmp_path / "none.npy", LABELS)
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object))
-    with pytest.raises(UserError, match=r"is no readable .npy or .npz file .*allow_pickle"):
+    with pytest.raises(UserError, match=r"cannot be read as .npy or .npz: it holds pickled Python objects"):
         arrays(tmp_path / "objects.npy", LABELS)
     for content in (b"", b"\x93NUMPY\x01\x00", b"PK\x03\x04cut"):
         (tmp_path / "cut.npy").write_bytes(content)
-        with pytest.raises(UserError, match="is no readable"):
+        with pytest.raises(UserError, match="cannot be read as"):
             arrays(tmp_path / "cut.npy", LABELS)

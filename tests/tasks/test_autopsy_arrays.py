@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.errors import UserError
 from app.tasks import autopsy as task
 from app.tasks.prediction_tables import read_predictions
 
@@ -158,3 +159,56 @@ def test_a_class_without_cases_and_data_of_one_class(assay, arrays):
         empty = [each for each in report["per_class"] if not each["support"]]
         assert empty
         assert all(each["recall"] is None for each in empty)
+
+
+def test_every_form_of_probabilities_and_labels_is_the_same(arrays, tmp_path):
+    import pandas as pd
+
+    _, probs, labels = arrays
+    names = ["cat", "dog", "owl"]
+    ids = [f"july/{case}.png" for case in range(300)]
+    frame = pd.DataFrame(probs, columns=names)
+    frame.to_csv(tmp_path / "index.csv")  # with pandas' index
+    frame.to_csv(tmp_path / "german.csv", sep=";", decimal=",", index=False)
+    frame.to_csv(tmp_path / "excel.txt", sep="\t", encoding="utf-16")
+    frame.set_index(pd.Index(ids)).to_csv(tmp_path / "named.csv")
+    frame.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    words = pd.Series([names[k].upper() + " " for k in labels], name="LABEL")
+    shuffled = np.random.default_rng(1).permutation(300)
+    words.to_csv(tmp_path / "plain.csv", index=False)
+    words.iloc[shuffled].to_csv(tmp_path / "rows.csv", sep=";")  # row numbers, shuffled
+    windows = pd.Series([rf"C:\data\{each}".replace("/", "\\") for each in ids], name="Path")
+    pd.concat([windows, words], axis=1).iloc[shuffled].to_csv(tmp_path / "paths.csv", sep="|", index=False)
+    pd.Series(labels.astype(float), name="label").to_csv(tmp_path / "floats.csv", index=False)
+    (tmp_path / "lines.txt").write_text("\n".join(names[k] for k in labels))
+    for table in ("index.csv", "german.csv", "excel.txt", "named.csv", "bare.csv"):
+        for given in (
+            "plain.csv",
+            "floats.csv",
+            "lines.txt",
+            "paths.csv" if table == "named.csv" else "rows.csv",
+        ):
+            read = read_predictions(str(tmp_path / table), str(tmp_path / given), class_names=names)
+            np.testing.assert_array_equal(read.probs, probs)
+            assert read.labels.tolist() == labels.tolist(), (table, given)
+    assert (
+        "counts the rows: it was left out"
+        in read_predictions(str(tmp_path / "index.csv"), str(tmp_path / "plain.csv")).notes[0]
+    )
+
+
+def test_labels_with_names_are_not_paired_by_position(arrays, tmp_path):
+    folder, _, labels = arrays
+    lines = "".join(f"{case}.png,{label}\n" for case, label in enumerate(labels))
+    (tmp_path / "named.csv").write_text(f"id,label\n{lines}")
+    with pytest.raises(
+        UserError, match=r"named.csv names its test cases .*'0.png'.* and .*probs.npy does not"
+    ):
+        read_predictions(f"{folder}/probs.npy", str(tmp_path / "named.csv"))
+
+
+def test_a_table_with_semicolons_is_blamed_itself(tmp_path):
+    (tmp_path / "p.csv").write_text("cat;dog\n0,9;0,1\n0,2;x\n")
+    (tmp_path / "l.csv").write_text("label\ncat\ndog\n")
+    with pytest.raises(UserError, match=r"probs=.*p.csv: column 'dog' holds 'x' in line 3"):
+        read_predictions(str(tmp_path / "p.csv"), str(tmp_path / "l.csv"))

@@ -94,13 +94,13 @@ def test_they_leave_neither_report_nor_run(assay, arrays, name):
 FILES = {
     ("nope.npy", None): "probs=.*nope.npy does not exist",
     (".", None): r"probs=.* is no file",
-    ("../users_code.py", None): r"probs=.*users_code.py must end in \.npy, \.csv or \.parquet",
+    ("../users_code.py", None): r"probs=.*users_code.py must end in \.npy, \.csv, .* or \.pq",
     ("probs.npy", None): "labels must be given: labels=FILE",
     ("broken.npy", None): "probs=.*broken.npy cannot be read as an array",
-    ("broken.parquet", None): "probs=.*broken.parquet cannot be read as a table",
+    ("broken.parquet", None): "probs=.*broken.parquet cannot be read as a Parquet file",
     ("none.csv", None): "probs=.*none.csv has no rows",
-    ("words.csv", "labels.npy"): "probs=.*words.csv: column 'b' holds 'x' in row 1, which is no number",
-    ("probs.npy", "names.csv"): ".*names.csv has labels that are no class, the first is 'cow'; allowed: 0, 1, 2",
+    ("words.csv", "labels.npy"): "probs=.*words.csv: column 'b' holds 'x' in line 3, which is no number",
+    ("probs.npy", "names.csv"): ".*names.csv has labels that are no class, the first is 'cow' .line 2.; allowed: 0,",
     ("probs.npy", "objects.npy"): "labels=.*objects.npy cannot be read as an array: it holds pickled Python objects",
 }  # fmt: skip
 
@@ -118,8 +118,8 @@ def test_wrong_files_are_one_clear_line(arrays, probs, labels):
     ("names", "sentence"),
     [
         (["a", "b"], "2 class names for 3 columns of probabilities"),
-        (["a", "a", "b"], "class names must differ"),
-        ("nope.json", "class names cannot be read from nope.json"),
+        (["a", "a", "b"], "task.class_names holds 'a' twice"),
+        ("nope.json", r"task.class_names=nope\.json does not exist"),
     ],
 )
 def test_wrong_class_names_are_one_clear_line(arrays, names, sentence):

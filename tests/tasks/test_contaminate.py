@@ -200,3 +200,30 @@ def test_an_empty_folder_is_a_mistake(assay, photos):
     ended = assay("task=contaminate", SPLITS[0], "+task.splits.test=albums/void")
     assert ended.code == 2
     assert "holds no picture" in ended.err
+
+
+def test_what_was_decided_about_files_is_said_and_no_name_turns_the_text(assay):
+    root = assay.folder / "xrays"
+    (root / "a").mkdir(parents=True)
+    twelve = [np.asarray(scene(seed).convert("L")).astype(np.uint16) * 16 for seed in range(3)]
+    Image.fromarray(twelve[0]).save(root / "a" / "gnp.\u202e0.png")
+    Image.fromarray(twelve[1]).save(root / "a" / "1.png")
+    Image.fromarray((twelve[2] / 4095).astype(np.float32)).save(root / "a" / "2\u202e.tif")
+    (root / "a" / "3.jp2").write_bytes(b"\0\0\0\x0cjP  ")
+    ended = assay("task=contaminate", "+task.splits.train=xrays", "task.workers=999")
+    assert ended.code == 0
+    for line in (
+        "task.workers is 999, but",
+        "train: 2 images have 16 bits a sample: 65,535 is white (such as a/1.png)",
+        "train: no sample of the images of 16 bits is above",
+        "1 files were not looked at, such as a/3.jp2, which is an image of a format that is not read (JPEG 2000)",
+        "one file or case was left out: train: a/2\\u202e.tif, which holds real numbers of 32 bits",
+    ):
+        assert line in ended.out
+    page = (ended.folder / "report.html").read_text(encoding="utf-8")
+    assert "\u202e" not in ended.out + page
+    assert "2\\u202e" in page
+    fixed = assay("task=contaminate", "+task.splits.train=xrays", "task.decoding.white_level=4095").report()
+    faults = {each["kind"]: each["n"] for each in fixed["quality"][0]["faults"]}
+    assert (faults["too_dark"], fixed["quality"][0]["unreadable"]) == (0, 0)
+    assert "16 bits a sample: 4,095 is white" in str(fixed["subject"]["notes"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections import Counter
 
 import pytest
 
+from app import faults
 from app.tasks import mutate_classifier as task
 
 SUMS = ("killed", "killed_weak", "survived", "inconclusive", "equivalent", "duplicate", "invalid")
@@ -114,13 +116,17 @@ def test_a_crash_leaves_failed_and_says_so(assay, small, monkeypatch):
     known = {run.info.run_id for run in assay.runs(failed_parents)}
     with monkeypatch.context() as patch:
         patch.setattr(task, "judge", crash)
-        with pytest.raises(ZeroDivisionError, match="no luck"):
-            assay(*small, "seed=5")
+        ended = assay(*small, "seed=5")
+    where = rf"at \S*test_mutate.py:\d+ \({re.escape(faults.TRACE)}\)"
+    go_on = "what was done is kept: go on with resume=([0-9a-f]{32})"
+    told = re.fullmatch(rf"error: ZeroDivisionError: no luck, {where}; {go_on}\n", ended.err)
+    assert (ended.code, ended.out, bool(told)) == (1, "", True), ended.err
     after = assay.statuses()
     assert after - before == Counter({"FAILED": 1, "FINISHED": 7})
     assert after["RUNNING"] == 0
     [failed] = [run for run in assay.runs(failed_parents) if run.info.run_id not in known]
     run_id = failed.info.run_id
+    assert run_id == told[1]
     other = assay(*small, "seed=6", f"resume={run_id}")
     assert other.code == 2
     assert other.err.startswith(f"error: resume={run_id} was started with other settings: give the same ones")

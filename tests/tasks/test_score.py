@@ -291,7 +291,7 @@ def test_bad_predictions_are_one_line_that_names_them(assay, tmp_path, edit, mes
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((), "predictions must be given: predictions=DIR"),
+        ((), "predictions must be given: predictions=PATH"),
         (
             ("predictions=SAVED", "profile=other"),
             "profile must be one of paper, deepluq or null, not 'other'",

@@ -1,23 +1,28 @@
-"""The check that a composed configuration is one that its task can use, before any work begins."""
+"""The check that a composed configuration is one that its task can use, before any work begins.
+
+It goes from what costs nothing to what costs seconds: keys and types by the source of what takes them, then ranges
+and places, and only then is what others wrote imported.
+"""
 
 from __future__ import annotations
 
 import difflib
-import inspect
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import hydra.utils
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 
-from app.config.schema import DEFAULTS, SHARED, choices
-from app.config.values import accepts, described, hints_of, shown
+from app.config import combinations, devices, reading
+from app.config.schema import GROUPS, choices
+from app.config.signatures import Signature, Unread, of_object, of_source
+from app.config.values import accepts, misfit, problems, worded
 from app.errors import UserError
+from app.import_path import hidden_by
 
 logging.getLogger("hydra.utils").setLevel(logging.CRITICAL)  # what it says comes with the exception too
-_REFERENCE = re.compile(r"\$\{\.*([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def drop_unchosen(config: DictConfig) -> None:
@@ -30,79 +35,103 @@ def drop_unchosen(config: DictConfig) -> None:
                     del node[name]
 
 
-def check(config: DictConfig) -> None:
+def take_words(config: DictConfig) -> None:
+    """Make the word `true` of what YAML has read as a truth value, where a key has a choice of that name."""
+    for _, node in _targets(config.task, "task"):
+        parameters = _signature(node["_target_"]).parameters if _is_ours(node) else {}
+        for key in parameters:
+            if isinstance(node.get(key), bool):
+                with read_write(config), open_dict(config):
+                    node[key] = worded(node[key], parameters[key].hint)
+
+
+def check(config: DictConfig, *, places: bool = True) -> None:
     """Refuse a composed configuration that its task could not use.
 
+    Args:
+        config: what Hydra has composed.
+        places: whether paths must lead somewhere.
+
     Raises:
-        UserError: a key is missing, unknown, of a wrong type, or not read by the task; the sentence names it.
+        UserError: a key is missing, unknown, of a wrong type, impossible, or not read by the task; a path leads
+            nowhere. The sentence names it.
     """
     for key in ("model", "dataset"):
         if isinstance(config[key], str):
             raise UserError(f"{key}={config[key]} is no choice; allowed: {', '.join(choices(key))}")
     if config.seed < 0:
         raise UserError(f"seed must be 0 or more, not {config.seed}")
-    used = _read(config)
+    if not config.output.strip():
+        raise UserError("output must not be empty: give a folder, or leave it out")
+    if not isinstance(config.task, DictConfig) or "_target_" not in config.task:
+        raise UserError("task must have a _target_ that makes a task: give task=NAME")
+    used = reading.keys(config)
+    reading.refuse_unread(config, used)
+    combinations.check(config)
+    _refuse_lacking(config, used)
+    if isinstance(config.trainer, DictConfig) and "trainer" in used:
+        devices.check(config.trainer)
+    nodes = sorted(
+        _targets(config.task, "task"), key=lambda each: each[0] == "trainer"
+    )  # what takes longest last
+    take_words(config)
+    ours = [(path, node, _signature(node["_target_"])) for path, node in nodes if _is_ours(node)]
+    for path, node, signature in ours:
+        _check_names(path, node, signature)
+    for path, node, signature in ours:
+        _check_values(path, node, signature, places=places)
+    for path, node in nodes:
+        if not _is_ours(node) and not devices.is_plain(node):
+            target = _imported(path, node["_target_"])
+            if not callable(target):
+                raise UserError(f"{path}._target_={node['_target_']} must be a class or function")
+            try:
+                signature = of_object(target)
+            except (TypeError, ValueError):
+                continue
+            _check_names(path, node, signature)
+
+
+def _refuse_lacking(config: DictConfig, used: frozenset[str]) -> None:
+    """Refuse a task without what it needs."""
     task = OmegaConf.to_container(config.task, resolve=False)
-    name = str(config.task.get("_target_", "")).rpartition(".")[0].rpartition(".")[2]
-    for name_of, value in config.items_ex(resolve=False):
-        key = str(name_of)
-        default = DEFAULTS.get(key)
-        if key in used or key in SHARED or key == "scoring" or value in (None, default) or not value:
-            continue
-        raise UserError(
-            f"task={name} does not read {key!r}: leave it out; it reads {', '.join(sorted(used))}"
-        )
     for key in sorted(used):
         if key in config and not config[key] and _required(task, key, config[key]):
+            if key not in GROUPS:
+                raise UserError(f"{key} must be given: {key}=PATH")
             article, value = ("", "[NAME,...]") if key.endswith("s") else ("a ", "NAME")
             options = f", of {', '.join(choices(key))}" if choices(key) else ""
-            raise UserError(f"task={name} needs {article}{key}: give {key}={value}{options}")
-    missing = [key for key in OmegaConf.missing_keys(config) if key.split(".")[0] in used | SHARED]
+            raise UserError(
+                f"task={reading.task_name(config)} needs {article}{key}: give {key}={value}{options}"
+            )
+    missing = [key for key in OmegaConf.missing_keys(config) if key.split(".")[0] in used | reading.SHARED]
     if missing:
         raise UserError(f"{missing[0]} must be given: {missing[0]}=VALUE")
-    for path, node in _targets(config.task, "task"):
-        _check_call(path, node)
-    if "trainer" in used and config.trainer is not None:
-        if config.trainer.get("inference_mode"):
-            raise UserError(
-                "trainer.inference_mode must be false: recorded activations need version counters"
-            )
-        if config.trainer.get("limit_predict_batches") not in {None, 1.0}:
-            raise UserError("trainer.limit_predict_batches would lose test cases: use dataset.max_samples")
-
-
-def _read(config: DictConfig) -> frozenset[str]:
-    """Root keys that the task refers to, also through the groups it refers to."""
-    found: set[str] = set()
-    queue = ["task"]
-    while queue:
-        node = OmegaConf.to_container(config, resolve=False)
-        assert isinstance(node, dict)  # noqa: S101 - narrows the type
-        for reference in _references(node.get(queue.pop())):
-            if reference not in found and reference in config:
-                found.add(reference)
-                queue.append(reference)
-    return frozenset(found)
-
-
-def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, str):
-        yield from _REFERENCE.findall(node)
-    elif isinstance(node, Mapping):
-        for value in node.values():
-            yield from _references(value)
-    elif isinstance(node, Sequence):
-        for value in node:
-            yield from _references(value)
 
 
 def _required(task: Any, key: str, value: Any) -> bool:
     """Whether the task's constructor does not take this value for what a root key fills: null, or nothing chosen."""
-    hints = hints_of(_imported("task", task["_target_"]))
+    parameters = _signature(task["_target_"]).parameters
     names = [name for name, reference in task.items() if reference == f"${{{key}}}"]
     if value is not None:  # an empty list of choices
-        return isinstance(value, ListConfig | DictConfig) and bool(choices(key)) and key in hints
-    return any(name in hints and not accepts(None, hints[name]) for name in names)
+        return isinstance(value, ListConfig | DictConfig) and bool(choices(key)) and key in parameters
+    return any(name in parameters and not accepts(None, parameters[name].hint) for name in names)
+
+
+def _is_ours(node: Mapping[Any, Any]) -> bool:
+    """Whether the source of what is called is at hand."""
+    try:
+        of_source(str(node["_target_"]))
+    except Unread:
+        return False
+    return True
+
+
+def _signature(target: str) -> Signature:
+    try:
+        return of_source(target)
+    except Unread:
+        return of_object(_imported("task", target))
 
 
 def _imported(where: str, name: str) -> Any:
@@ -112,7 +141,9 @@ def _imported(where: str, name: str) -> Any:
     except Exception as error:
         cause = error.__cause__ or error
         kind = "" if isinstance(cause, ImportError | AttributeError) else f"{type(cause).__name__}: "
-        raise UserError(f"{where}._target_={name} cannot be imported: {kind}{_line(cause)}") from None
+        raise UserError(
+            f"{where}._target_={name} cannot be imported: {kind}{_line(cause)}{hidden_by(name)}"
+        ) from None
 
 
 def _targets(node: Any, path: str) -> Iterator[tuple[str, DictConfig]]:
@@ -131,37 +162,41 @@ def _origin(node: DictConfig, key: str, path: str) -> str:
     """The key as a user sets it: what it refers to, or its own place."""
     raw = OmegaConf.to_container(node, resolve=False)
     assert isinstance(raw, dict)  # noqa: S101 - narrows the type
-    reference = re.fullmatch(r"\$\{([\w.]+)\}", str(raw.get(key, "")))
+    reference = re.fullmatch(r"\$\{(?:with_model:)?([\w.]+)\}", str(raw.get(key, "")))
     return reference[1] if reference else f"{path}.{key}"
 
 
-def _check_call(path: str, node: DictConfig) -> None:
-    target = _imported(path, node["_target_"])
-    if not callable(target):
-        raise UserError(f"{path}._target_={node['_target_']} must be a class or function")
-    try:
-        parameters = inspect.signature(target).parameters
-    except (TypeError, ValueError):
-        return
-    given = {str(key): node[key] for key in node if not (str(key).startswith("_") and str(key).endswith("_"))}
-    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    hints = hints_of(target)
-    for key, value in given.items():
-        if key not in parameters:
-            if open_ended:
-                continue
+def _given(node: DictConfig) -> list[str]:
+    return [str(key) for key in node if not (str(key).startswith("_") and str(key).endswith("_"))]
+
+
+def _check_names(path: str, node: DictConfig, signature: Signature) -> None:
+    parameters = signature.parameters
+    for key in _given(node):
+        if key in parameters:
+            hint, value = parameters[key].hint, node[key]
+            if not accepts(value, hint):
+                raise UserError(misfit(value, hint, _origin(node, key, path)))
+        elif not signature.open_ended:
             close = difflib.get_close_matches(key, parameters, 1)
             hint = f"did you mean {close[0]}? " if close else ""
-            allowed = ", ".join(parameters) or "nothing"
-            raise UserError(f"{path}.{key} is unknown: {hint}allowed: {allowed}")
-        if key in hints and not isinstance(value, DictConfig) and not accepts(value, hints[key]):
-            raise UserError(f"{_origin(node, key, path)} must be {described(hints[key])}, not {shown(value)}")
-    if not node.get("_partial_"):
-        for key, parameter in parameters.items():
-            if parameter.kind in {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:
-                continue
-            if parameter.default is inspect.Parameter.empty and key not in given and "_args_" not in node:
-                raise UserError(f"{path}.{key} must be given: {path}.{key}=VALUE")
+            raise UserError(f"{path}.{key} is unknown: {hint}allowed: {', '.join(parameters) or 'nothing'}")
+    if node.get("_partial_") or "_args_" in node:
+        return
+    lacking = next((key for key, each in parameters.items() if each.required and key not in node), None)
+    if lacking is not None:
+        raise UserError(f"{path}.{lacking} must be given: {path}.{lacking}=VALUE")
+
+
+def _check_values(path: str, node: DictConfig, signature: Signature, *, places: bool) -> None:
+    for key in _given(node):
+        parameter = signature.parameters.get(key)
+        if parameter is not None:
+            where, may_be_empty = _origin(node, key, path), parameter.default == ""
+            found = problems(node[key], parameter.hint, where, empty=may_be_empty, places=places)
+            problem = next(found, None)
+            if problem is not None:
+                raise UserError(problem)
 
 
 def _line(error: BaseException) -> str:

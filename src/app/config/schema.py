@@ -10,11 +10,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
-SHARED = frozenset({"task", "seed", "output", "tracking", "trainer"})
-"""Root keys that any task may be given, whether it reads them or not."""
 PLACE = frozenset({"trainer", "store", "resume", "workers", "decoders", "group_size"})
 """Keys, at any depth of a task, that change where and how it runs, but no number."""
 
@@ -78,6 +77,14 @@ def conf_dir() -> str:
 def choices(group: str) -> list[str]:
     """The options of a group."""
     return sorted(path.stem for path in Path(conf_dir(), group).glob("*.yaml"))
+
+
+def option(group: str, name: str) -> Any:
+    """What an option of a group comes to; of its defaults only the option that it differs from is followed."""
+    content = yaml.safe_load(Path(conf_dir(), group, f"{name}.yaml").read_text(encoding="utf-8"))
+    bases = (each for each in content.pop("defaults", ()) if isinstance(each, str) and each != "_self_")
+    base = next(bases, None)
+    return content if base is None else {**option(group, base), **content}
 
 
 def plain(config: DictConfig) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from app.config.schema import Root, choices, conf_dir
-from app.config.values import described, shown
+from app.config.described import read, rows, shown
+from app.config.schema import GROUPS, Root, choices, conf_dir
+from app.config.values import described
+from app.config.values import shown as value_shown
 
 
 def usage() -> str:
@@ -24,10 +26,13 @@ def usage() -> str:
         "Assay: would your tests notice if the vision model broke?",
         "",
         "  python -m app +experiment=NAME [key=value ...]",
-        "  python -m app task=NAME model=NAME dataset=NAME operators=[NAME,...] [key=value ...]",
+        "  assay TASK model=NAME dataset=NAME operators=[NAME,...] [key=value ...]",
+        "",
+        "assay and python -m app are the same; assay TASK is task=TASK, and assay TASK --help shows the keys of a task.",
         "",
         "Any key of a choice can be set (dataset.max_samples=500). -m sweeps over key=a,b; --cfg job shows",
-        "the composed configuration; --config-dir DIR adds choices of yours; HYDRA_FULL_ERROR=1 shows stack traces.",
+        "the composed configuration; --config-dir DIR adds choices of yours; --version shows the version;",
+        "HYDRA_FULL_ERROR=1 shows stack traces.",
     ]
     for group in ("experiment", *groups):
         options = choices(group)
@@ -40,6 +45,45 @@ def usage() -> str:
         if match:
             lines.append(f"  {match[1]}={'' if match[2] == 'null' else match[2]}  {match[3]}")
     return "\n".join(lines)
+
+
+def task_usage(task: str) -> str:
+    """What a task does, and every key that it reads, with its default and what it is."""
+    root, file = read(Path(conf_dir(), "config.yaml")), read(Path(conf_dir(), "task", f"{task}.yaml"))
+    told = [line for line in file.title if not line.startswith("  ")]
+    calls = [
+        line.strip().replace(f"task={task}", f"assay {task}") for line in file.title if line.startswith("  ")
+    ]
+    references = sorted(set(file.bare.values()))
+    groups = [name for name in references if name in GROUPS and name != "tracking"]
+    shared = [key for key in root.keys if key.path[0] in {*references, "output"} - GROUPS]
+    lines = [f"assay {task}: {' '.join(told)}", "", *(f"  {call}" for call in calls or [_call(task, groups)])]
+    lines += ["", "Choices, of which assay --help lists the options:"]
+    lines += [f"  {_named(name)}" for name in (*groups, "tracking")]
+    table = [(f"{key.path[0]}={shown(root.content[key.path[0]])}", key.comment) for key in shared]
+    lines += ["", "Keys of the root that it reads, with their defaults:", *_table(table)]
+    table = [
+        (f"{name}={value}" if value else name, re.sub(r"[`]", "", words))
+        for name, value, words in rows("task", file)
+    ]
+    if table:
+        lines += ["", "Keys of its own:", *_table(table)]
+    return "\n".join(lines)
+
+
+def _call(task: str, groups: Sequence[str]) -> str:
+    return " ".join(
+        ["assay", task, *(_named(name) for name in groups if name in {"model", "dataset", "operators"})]
+    )
+
+
+def _named(group: str) -> str:
+    return f"{group}=[NAME,...]" if group in {"operators", "estimators"} else f"{group}=NAME"
+
+
+def _table(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    width = min(max((len(name) for name, _ in pairs), default=0), 40)
+    return [f"  {name:{width}}  {' '.join(words.split())}".rstrip() for name, words in pairs]
 
 
 def _described_by(group: str, option: str) -> str:
@@ -60,8 +104,10 @@ def unknown(key: str, node: DictConfig | None, value: str | None = None) -> str:
     names = [each.name for each in fields(Root)] if node is None else [str(each) for each in node]
     names = [each for each in names if each != "hydra" and not each.startswith("_")]
     target = "" if node is None else str(node.get("_target_", ""))
-    if not names and not target:
-        return f"{key} is not there yet: a new key takes a plus, +{key}=VALUE"
+    if node is not None and not target and "." in key:  # a mapping whose keys are the user's to choose
+        close = difflib.get_close_matches(key.rpartition(".")[2], names, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        return f"{key} is not there yet: {hint}a new key takes a plus, +{key}=VALUE"
     meant = _meant(key, node, names, value)
     hint = f"did you mean {meant}? " if meant else ""
     more = f"; any other argument of {target} takes a plus, +{key}=VALUE"
@@ -118,4 +164,4 @@ def _inner_groups(task: Any) -> dict[str, str]:
 def mistyped(key: str, value: Any) -> str:
     """The sentence about a value that a key of the root does not take."""
     hint = typing.get_type_hints(Root).get(key, Any)
-    return f"{key} must be {described(hint)}, not {shown(value)}"
+    return f"{key} must be {described(hint)}, not {value_shown(value)}"

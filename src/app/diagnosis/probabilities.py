@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from app.diagnosis.rounding import AS_IT_IS, slack
 from app.errors import UserError
 
 OUTPUTS = ("auto", "logits", "probs")
@@ -34,6 +35,8 @@ class Probabilities:
     """(N,): the row each test case had in the given array; they differ from 0..N-1 if rows were dropped."""
     dropped: tuple[int, ...]
     """Rows of the given array that were left out because they held NaN or infinity."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
 
 
 def check(
@@ -62,7 +65,7 @@ def check(
         raise UserError(f"output must be one of {', '.join(OUTPUTS)}, not {output!r}")
     if on_invalid not in ON_INVALID:
         raise UserError(f"on_invalid must be one of {', '.join(ON_INVALID)}, not {on_invalid!r}")
-    rows, precision = _matrix(probs)
+    rows, half_precision = _matrix(probs)
     names = _names(class_names, rows.shape[1])
     true = _labels(labels, rows.shape)
     finite = np.asarray(np.isfinite(rows).all(axis=1))
@@ -74,12 +77,14 @@ def check(
     cases = np.flatnonzero(finite)
     if not cases.size:
         raise UserError("every row of the probabilities holds NaN or infinity; nothing is left to diagnose")
-    kept, kind = _normalised(rows[cases], cases, output, precision)
-    return Probabilities(kept, true[cases], names, kind, cases, tuple(np.flatnonzero(~finite).tolist()))
+    kept, kind, notes = _normalised(rows[cases], cases, output, half_precision)
+    return Probabilities(
+        kept, true[cases], names, kind, cases, tuple(np.flatnonzero(~finite).tolist()), notes
+    )
 
 
-def _matrix(probs: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    """The rows in double precision, and how far from 1 a row may sum in the precision they came in."""
+def _matrix(probs: ArrayLike) -> tuple[NDArray[np.float64], bool]:
+    """The rows in double precision, and whether they came in half precision."""
     given = np.asarray(probs)
     if given.dtype.kind not in "fiu":
         raise UserError(f"probabilities must be an array of numbers, not {given.dtype}")
@@ -92,8 +97,7 @@ def _matrix(probs: ArrayLike) -> tuple[NDArray[np.float64], float]:
         raise UserError(f"probabilities must be an (N, K) array, one row a test case, not {given.shape}")
     if 0 in given.shape:
         raise UserError(f"the array of probabilities is empty, {given.shape}; at least one row is needed")
-    # Sums of many half-precision numbers are off by more.
-    return given.astype(np.float64), 2e-2 if given.dtype == np.float16 else 1e-3
+    return given.astype(np.float64), given.dtype == np.float16
 
 
 def _names(class_names: Sequence[str], columns: int) -> tuple[str, ...]:
@@ -131,23 +135,20 @@ def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def _normalised(
-    rows: NDArray[np.float64], cases: NDArray[np.int64], output: str, tolerance: float
-) -> tuple[NDArray[np.float64], str]:
-    """Rows that sum to 1, and what they were."""
+    rows: NDArray[np.float64], cases: NDArray[np.int64], output: str, half_precision: bool
+) -> tuple[NDArray[np.float64], str, tuple[str, ...]]:
+    """Rows that sum to 1, what they were, and what is to be said about it."""
     inside = np.asarray(((rows >= -1e-6) & (rows <= 1 + 1e-6)).all(axis=1))
     sums = rows.sum(axis=1)
-    fine = inside & (np.abs(sums - 1) <= tolerance)
-    if (
-        output != "logits"
-        and bool((rows >= 0).all())
-        and (np.abs(sums - 100) <= 100 * tolerance).mean() > 0.5
-    ):
+    allowed = slack(np.clip(rows, 0.0, 1.0), half_precision)
+    fine = inside & allowed.fits(sums)
+    if output != "logits" and bool((rows >= 0).all()) and (np.abs(sums - 100) <= 0.5).mean() > 0.5:
         raise UserError("the rows sum to 100, as per cents do: divide them by 100")
     if output == "logits" or (output == "auto" and not inside.all() and fine.mean() < 0.5):
         softmax: NDArray[np.float64] = special.softmax(rows, axis=1)
-        return softmax, "logits"
+        return softmax, "logits", ()
     if fine.all():
-        return np.clip(rows, 0.0, 1.0), "probs"
+        return _summing(np.clip(rows, 0.0, 1.0), allowed.grid)
     bad = np.zeros(int(cases[-1]) + 1, dtype=np.bool_)
     bad[cases[~fine]] = True
     first = int(np.argmin(fine))
@@ -165,6 +166,19 @@ def _normalised(
         f"{_some(bad)} of the probabilities {_verb(bad, 'hold')} numbers outside [0, 1]; for logits say "
         "task.output=logits"
     )
+
+
+def _summing(rows: NDArray[np.float64], grid: str) -> tuple[NDArray[np.float64], str, tuple[str, ...]]:
+    """Rows of which rounding has changed the sums, divided by these; others stay as they are."""
+    sums = rows.sum(axis=1)
+    if np.abs(sums - 1).max() <= AS_IT_IS:
+        return rows, "probs", ()
+    reason = f"they are rounded to {grid}" if grid else "their precision is low"
+    note = (
+        f"the probabilities of a test case sum to {sums.min():.4g} to {sums.max():.4g}, as {reason}: each was divided "
+        "by the sum"
+    )
+    return rows / sums[:, None], "probs", (note,)
 
 
 def _some(bad: NDArray[np.bool_]) -> str:

@@ -6,28 +6,32 @@ named; nothing is guessed.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import UserError
 from app.estimation.population import IntArray, Population
+from app.tables import (
+    CASES,
+    LABELS,
+    PREDICTED,
+    CaseIndex,
+    Classes,
+    Table,
+    known,
+    read_json,
+    read_table,
+)
+from app.tables.label_studio import Given, read_export
 
-_PATHS = ("path", "id", "case", "image")
-_LABELS = ("label", "true_class", "class", "choice")
 _WORDS = {"correct": 0, "pass": 0, "wrong": 1, "fail": 1, "failure": 1}
 """What may be said of a case in place of its class."""
-_UPLOAD = re.compile(r"^[0-9a-f]{8}-")
-"""What Label Studio puts before the name of an uploaded file."""
+_ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+"""Of the files of labels in a folder."""
 _SHOWN = 3
 
 
@@ -39,6 +43,8 @@ class Labels:
     """(N,) 1 failure, 0 correct, -1 no label yet."""
     classes: IntArray
     """(N,) true class; -1 without a label, or where only the outcome was given."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the files they came in."""
 
     @property
     def count(self) -> int:
@@ -49,15 +55,10 @@ class Labels:
         """These labels, and those of others where these say nothing."""
         mine = self.outcomes >= 0
         return Labels(
-            np.where(mine, self.outcomes, others.outcomes), np.where(mine, self.classes, others.classes)
+            np.where(mine, self.outcomes, others.outcomes),
+            np.where(mine, self.classes, others.classes),
+            tuple(dict.fromkeys((*self.notes, *others.notes))),
         )
-
-
-@dataclass(frozen=True)
-class _Given:
-    path: str
-    label: str
-    where: str
 
 
 def no_labels(population: Population) -> Labels:
@@ -66,11 +67,11 @@ def no_labels(population: Population) -> Labels:
 
 
 def read_labels(path: Path | str, population: Population, class_names: Sequence[str] = ()) -> Labels:
-    """The labels in a file, or in all `.csv` and `.json` files of a folder.
+    """The labels in a file, or in all tables and exports of a folder.
 
-    CSV: a column `path` (or id) and a column `label`; rows without a label are still to do; commas, semicolons or tabs.
-    JSON: Label Studio's export, whole or minimal. A label is the name of a class whatever the case of its letters, its
-    number, or `correct` and `wrong` where the true class does not matter.
+    A table has a column `path` (or `id`) and a column `label`; rows without a label are still to do. JSON is Label
+    Studio's export, whole or minimal. A label is the name of a class, its number (`Classes`), or `correct` and `wrong`
+    where the true class does not matter; these two count for the prediction they were given for.
 
     Args:
         path: the file or folder.
@@ -78,45 +79,65 @@ def read_labels(path: Path | str, population: Population, class_names: Sequence[
         class_names: names of the classes; without any, labels are class numbers.
 
     Raises:
-        UserError: what is missing or broken, unknown paths or classes, and cases with two different labels.
+        UserError: what is missing or broken, unknown paths or classes, cases with two different labels, and `correct`
+            or `wrong` that were said about another prediction.
     """
     place = Path(path).expanduser()
     if place.is_dir():
-        files = sorted(each for each in place.iterdir() if each.suffix.lower() in {".csv", ".json"})
+        files = sorted(each for each in place.iterdir() if each.suffix.lower() in _ENDINGS)
         if not files:
             raise UserError(f"labels={place} holds no .csv and no .json file")
     elif place.is_file():
         files = [place]
     else:
         raise UserError(f"labels={place} does not exist")
-    given = [each for file in files for each in _read(file)]
+    index, classes, notes = CaseIndex(population.ids.tolist()), Classes(class_names), list[str]()
+    given: list[Given] = []
+    rows: list[int] = []
+    for file in files:
+        some, some_rows, some_notes = _read(file, index, population.name)
+        given += some
+        rows += some_rows
+        notes += some_notes
+    return _labels(given, rows, population, classes, notes=notes, place=str(place))
+
+
+def _labels(
+    given: Sequence[Given],
+    rows: Sequence[int],
+    population: Population,
+    classes: Classes,
+    *,
+    notes: Sequence[str],
+    place: str,
+) -> Labels:
     labels = no_labels(population)
-    rows = _rows(given, population, str(place))
     said: dict[int, tuple[int, int]] = {}
-    by: dict[int, _Given] = {}
+    by: dict[int, Given] = {}
     strange: list[str] = []
     twice: list[str] = []
     for each, row in zip(given, rows, strict=True):
         try:
-            meant = _meant(each.label, row, population, class_names)
-        except KeyError:
-            strange.append(f"{each.label!r} ({each.where})")
+            meant = _meant(each, row, population, classes)
+        except KeyError as error:
+            strange.append(error.args[0] or f"{each.label!r} ({each.where})")
             continue
         if row in said and said[row] != meant:
             twice.append(
                 f"{each.path} is {by[row].label!r} ({by[row].where}) and {each.label!r} ({each.where})"
             )
         said[row], by[row] = meant, each
+    about = f"; {'; '.join(notes)}" if any("Latin-1" in note for note in notes) else ""
     if strange:
-        allowed = (
-            ", ".join([*map(str, class_names[:30]), "correct", "wrong"]) if class_names else "class numbers"
-        )
-        raise UserError(f"labels={place}: unknown class {_few(strange)}; allowed: {allowed}")
+        words = f"{classes.listed}, correct, wrong" if classes.names else "class numbers"
+        raise UserError(f"labels={place}: unknown class {_few(strange)}; allowed: {words}{about}")
     if twice:
-        raise UserError(f"labels={place}: labelled twice with different values: {_few(twice)}")
+        raise UserError(
+            f"labels={place}: labelled twice with different values: {_few(twice)}: keep the right one"
+        )
     for row, (outcome, label) in said.items():
         labels.outcomes[row], labels.classes[row] = outcome, label
-    return labels
+    return Labels(labels.outcomes, labels.classes, tuple(dict.fromkeys(notes)))
 
 
 def _few(found: Sequence[str]) -> str:
@@ -124,22 +145,21 @@ def _few(found: Sequence[str]) -> str:
     return "; ".join(found[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
 
 
-def _meant(label: str, row: int, population: Population, class_names: Sequence[str]) -> tuple[int, int]:
+def _meant(given: Given, row: int, population: Population, classes: Classes) -> tuple[int, int]:
     """(outcome, class) of a label.
 
     Raises:
         KeyError: it is no class.
     """
-    word = label.strip()
-    names = {name.casefold(): index for index, name in enumerate(class_names)}
-    if word.casefold() in names:
-        index = names[word.casefold()]
-    elif word.casefold() in _WORDS:
-        return _WORDS[word.casefold()], -1
-    elif re.fullmatch(r"\d+(\.0+)?", word) and (not class_names or int(float(word)) < len(class_names)):
-        index = int(float(word))
-    else:
-        raise KeyError(word)
+    word = given.label.strip()
+    try:
+        index = classes.number(given.label)
+    except KeyError as error:
+        outcome = _WORDS.get(word.casefold())
+        if outcome is None or error.args[0]:
+            raise KeyError(f"{error.args[0]} ({given.where})" if error.args[0] else "") from None
+        _check_same_prediction(given, row, population, classes)
+        return outcome, -1
     if population.predicted is None:
         raise UserError(
             f"population {population.name!r} has no predicted classes to compare labels with: give 'correct' or"
@@ -148,101 +168,85 @@ def _meant(label: str, row: int, population: Population, class_names: Sequence[s
     return int(index != population.predicted[row]), index
 
 
-def _rows(given: Sequence[_Given], population: Population, place: str) -> list[int]:
-    """The case that each label is of."""
-    exact: dict[str, int] = {name: row for row, name in enumerate(population.ids.tolist())}
-    by_name: dict[str, list[int]] = {}
-    for name, row in exact.items():
-        by_name.setdefault(PurePosixPath(name).name, []).append(row)
-    rows: list[int] = []
-    unknown: list[str] = []
-    for each in given:
-        place_of = exact.get(each.path, _by_address(each.path, exact, by_name))
-        if place_of is None:
-            unknown.append(f"{each.path} ({each.where})")
-        else:
-            rows.append(place_of)
+def _check_same_prediction(given: Given, row: int, population: Population, classes: Classes) -> None:
+    """Sees to it that what was said about a prediction does not serve another one."""
+    if population.predicted is None or not given.predicted.strip():
+        return
+    now = int(population.predicted[row])
+    try:
+        same = classes.number(given.predicted) == now
+    except KeyError:
+        same = False
+    if not same:
+        name = classes.names[now] if now < len(classes.names) else str(now)
+        raise UserError(
+            f"{given.where}: {given.label.strip()!r} was said of {given.path} when the predicted class was "
+            f"{given.predicted.strip()!r}; now it is {name!r}: give the true class instead, or clear the label"
+        )
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path, index: CaseIndex, subject: str) -> tuple[list[Given], list[int], tuple[str, ...]]:
+    """The labels in one file, the cases they are of, and what is to be said about the file."""
+    if path.suffix.lower() in {".json", ".jsonl", ".ndjson"}:
+        given, notes = list(read_export(read_json(path), path)), tuple[str, ...]()
+        return given, _rows(given, index.rows([each.path for each in given]), path, subject, notes), notes
+    table = read_table(path, known(CASES, LABELS, PREDICTED))
+    best: tuple[list[Given], list[int | str]] | None = None
+    for case in _case_columns(table):  # of several that could name the cases, the one whose names are known
+        given = list(_in_table(table, case))
+        rows = index.rows([each.path for each in given])
+        if best is None or _lost(rows) < _lost(best[1]):
+            best = given, rows
+    assert best is not None  # noqa: S101 - there is a column, or it was refused
+    return best[0], _rows(best[0], best[1], path, subject, table.notes), table.notes
+
+
+def _lost(rows: Sequence[int | str]) -> int:
+    return sum(isinstance(row, str) for row in rows)
+
+
+def _rows(
+    given: Sequence[Given], rows: Sequence[int | str], path: Path, subject: str, notes: Sequence[str]
+) -> list[int]:
+    unknown = [
+        f"{each.path} ({each.where}{', ' + row if row else ''})"
+        for each, row in zip(given, rows, strict=True)
+        if isinstance(row, str)
+    ]
     if unknown:
-        raise UserError(f"labels={place}: no case of {population.name} is {_few(unknown)}")
-    return rows
+        about = f"; {'; '.join(notes)}" if any("Latin-1" in note for note in notes) else ""
+        raise UserError(f"labels={path}: no case of {subject} is {_few(unknown)}{about}")
+    return [row for row in rows if not isinstance(row, str)]
 
 
-def _by_address(given: str, exact: Mapping[str, int], by_name: Mapping[str, list[int]]) -> int | None:
-    """The case behind an address of Label Studio's: /data/upload/1/0a1b2c3d-cat.png, /data/local-files/?d=x/cat.png."""
-    parts = urlsplit(given.replace("\\", "/"))
-    path = parse_qs(parts.query).get("d", [unquote(parts.path)])[0]
-    pieces = [piece for piece in PurePosixPath(path).parts if piece not in {"/", "."}]
-    for first in range(len(pieces)):
-        row = exact.get("/".join(pieces[first:]))
-        if row is not None:
-            return row
-    name = _UPLOAD.sub("", pieces[-1]) if pieces else ""
-    found = by_name.get(name, [])
-    return found[0] if len(found) == 1 and parts.path.startswith(("/data/", "data/", "http")) else None
+def _case_columns(table: Table) -> Sequence[str | None]:
+    """The columns that may name the cases; None where an index counts them."""
+    if not table.header:
+        if len(table.columns) == 2:
+            return list(table.columns)[:1]
+        raise UserError(
+            f"{table.shown}: line {table.lines[0]} is no header, and there are {len(table.columns)} columns: put a "
+            "line with the names of the columns before it, path and label"
+        )
+    found: list[str | None] = [column.name for column in table.candidates(CASES)]
+    if not found and table.numbered:
+        found = [None]
+    lacking = "path" if not found else "label" if table.find(LABELS) is None else None
+    if lacking is not None:
+        raise UserError(f"{table.shown} has no column {lacking!r}; it has: {table.listed}")
+    return found
 
 
-def _read(path: Path) -> Iterator[_Given]:
-    try:
-        content = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text: save it as CSV UTF-8") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
-    return _read_json(content, path) if path.suffix.lower() == ".json" else _read_csv(content, path)
-
-
-def _column(names: Sequence[str], wanted: Sequence[str]) -> int | None:
-    lower = [name.strip().lower() for name in names]
-    return next((lower.index(each) for each in wanted if each in lower), None)
-
-
-def _read_csv(content: str, path: Path) -> Iterator[_Given]:
-    first = content.partition("\n")[0]
-    mark = max(",;\t", key=first.count)
-    lines = csv.reader(io.StringIO(content, newline=""), delimiter=mark)
-    names = next(lines, [])
-    case, label = _column(names, _PATHS), _column(names, _LABELS)
-    if case is None or label is None:
-        missing = "path" if case is None else "label"
-        raise UserError(f"{path} has no column {missing!r}; it has: {', '.join(names) or 'nothing'}")
-    for number, row in enumerate(lines, start=2):
-        if not any(row):
-            continue
-        if len(row) <= max(case, label):
-            raise UserError(f"{path}: line {number} has {len(row)} fields, the header has {len(names)}")
-        if row[label].strip():
-            yield _Given(row[case].strip(), row[label].strip(), f"{path.name} line {number}")
-
-
-def _read_json(content: str, path: Path) -> Iterator[_Given]:
-    try:
-        tasks = json.loads(content)
-    except ValueError as error:
-        raise UserError(f"{path} is not JSON: {error}") from None
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise UserError(f"{path} is no export of Label Studio: a list of tasks is needed")
-    for number, task in enumerate(tasks, start=1):
-        where = f"{path.name} task {task.get('id', number)}"
-        data = task["data"] if isinstance(task.get("data"), dict) else task
-        name = next((str(data[key]) for key in _PATHS if isinstance(data.get(key), str)), None)
-        choices = list(_choices(task))
-        if name is None and choices:
-            raise UserError(f"{path}: task {number} says neither path nor image")
-        for choice in choices:
-            yield _Given(str(name), choice, where)
-
-
-def _choices(task: Mapping[str, Any]) -> Iterator[str]:
-    """What the annotators chose; cancelled annotations and predictions of a model do not count."""
-    minimal = next((task[key] for key in _LABELS if isinstance(task.get(key), str | int)), None)
-    if minimal is not None and str(minimal).strip():
-        yield str(minimal)
-    annotations = task.get("annotations", task.get("completions", []))
-    for annotation in annotations if isinstance(annotations, list) else []:
-        if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
-            continue
-        for result in annotation.get("result") or []:
-            value = result.get("value", {}) if isinstance(result, dict) else {}
-            chosen = value.get("choices") if isinstance(value, dict) else None
-            if chosen:
-                yield str(chosen[0])
+def _in_table(table: Table, case: str | None) -> Iterator[Given]:
+    label = table.find(LABELS) if table.header else list(table.columns.values())[1]
+    assert label is not None  # noqa: S101 - `_case_columns` has refused it
+    paths = list(map(str, range(table.size))) if case is None else table.columns[case].words()
+    words = label.words()
+    before = table.find(PREDICTED) if table.header else None
+    predicted = [""] * table.size if before is None else before.words()
+    for row, (path, word, was) in enumerate(zip(paths, words, predicted, strict=True)):
+        if word.strip():
+            yield Given(path, word, f"{table.path.name} {table.where(row)}", was)

@@ -16,6 +16,10 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 _ROWS_SHOWN = 5
+_ROUNDING = 1e-3
+"""So far beyond 0 or 1 rounding takes a confidence, in the coarsest arithmetic that models use."""
+_SILENT = 1e-6
+"""Beyond this it is noted."""
 
 
 def _named(rows: IntArray, ids: NDArray[np.str_] | None = None) -> str:
@@ -33,7 +37,7 @@ class Population:
 
     Raises:
         UserError: at building, for a column of another length, a NaN or infinity in a column, a confidence outside
-            [0, 1], ids that are not unique, or no cases at all.
+            [0, 1] by more than rounding, ids that are not unique, or no cases at all.
     """
 
     name: str
@@ -98,12 +102,25 @@ class Population:
             raise UserError(
                 f"population {self.name!r}: column {name!r} must be finite; empty, NaN or infinite in {where}"
             )
-        if name == "confidence":
-            bad = np.flatnonzero((column < 0) | (column > 1))
-            if len(bad):
-                where = _named(bad, self.ids)
-                raise UserError(f"population {self.name!r}: confidence must lie in [0, 1]; not so in {where}")
-        return column
+        return self._confidence(column) if name == "confidence" else column
+
+    def _confidence(self, column: FloatArray) -> FloatArray:
+        """Confidences in [0, 1]; rounding beyond is cut off."""
+        bad = np.flatnonzero((column < -_ROUNDING) | (column > 1 + _ROUNDING))
+        if len(bad):
+            where = _named(bad, self.ids)
+            more = "; per cents are to be divided by 100" if column.max() > 2 and column.min() >= 0 else ""
+            raise UserError(
+                f"population {self.name!r}: confidence must lie in [0, 1]; not so in {where}{more}"
+            )
+        cut = np.clip(column, 0.0, 1.0)
+        beyond = float(np.abs(cut - column).max())
+        if beyond > _SILENT:
+            note = (
+                f"confidence lies up to {beyond:.2g} outside [0, 1], as rounding does: it was cut off there"
+            )
+            object.__setattr__(self, "notes", (*self.notes, note))
+        return cut
 
     def _check_neurons(self, neurons: NDArray[np.floating]) -> None:
         if neurons.ndim != 2 or neurons.shape[0] != self.size or neurons.shape[1] == 0:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import zipfile
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +13,25 @@ from numpy.typing import NDArray
 from app.errors import UserError
 from app.estimation.leakage import Leak, leaks
 from app.estimation.population import BoolArray, FloatArray, Population
+from app.tables import PREDICTED, TRUE, Column, Table, canonical, known, read_table, refuse_headless
+from app.tables.classes import unlike
+from app.tables.numerals import whole
+from app.tables.table import CASES, short
 
 _ROLES = ("id", "outcome", "predicted", "label", "neurons")
 _ALIASES = {
-    "id": ("id", "path", "case", "image"),
     "outcome": ("outcome", "failure", "failed"),
-    "predicted": ("predicted", "sut", "prediction", "predicted_class"),
-    "label": ("label", "true_label", "target"),
+    "predicted": PREDICTED,
+    "label": TRUE,
+    "neurons": ("neurons",),
     "confidence": ("confidence", "conf"),
-    "combined": ("combined", "conf*(1-norm_dsa)"),
+    "combined": ("combined", canonical("conf*(1-norm_dsa)")),
 }
+_OTHERS = ("dsa", "lsa", "margin", "entropy")
+ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".npz", ".json", ".jsonl")
+"""Of populations."""
+_SHOWN = 5
+_THOUSAND = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 _FAILED = {"fail", "failed", "failure", "1", "true", "1.0"}
 _PASSED = {"pass", "passed", "correct", "0", "false", "0.0"}
 
@@ -44,107 +52,54 @@ class PopulationTable:
     """(N,) true classes; None without a column of labels."""
 
 
-Raw = dict[str, NDArray[np.generic]]
-
-
-def _read_csv(path: Path) -> Raw:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file)
-        header = next(rows, None)
-        if header is None:
-            raise UserError(f"{path}: the file is empty, a header line is needed")
-        names = [name.strip() for name in header]
-        if len(set(names)) != len(names):
-            raise UserError(f"{path}: two columns have the same name")
-        lines = []
-        for number, row in enumerate(rows, start=2):
-            if not row:
-                continue
-            if len(row) != len(names):
-                raise UserError(f"{path}: line {number} has {len(row)} fields, the header has {len(names)}")
-            lines.append(row)
-    columns = list(zip(*lines, strict=True)) if lines else [()] * len(names)
-    return {name: np.asarray(column, dtype=np.str_) for name, column in zip(names, columns, strict=True)}
-
-
-def _read_parquet(path: Path) -> Raw:
-    import pandas as pd  # noqa: PLC0415 -- slow to import, and only needed for Parquet
-
-    try:
-        table = pd.read_parquet(path)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{path} is not a Parquet file: {error}") from error
-    columns: Raw = {}
-    for name in table.columns:
-        values = table[name].to_numpy()
-        columns[str(name)] = (
-            np.stack(list(values)) if values.dtype == object and _is_nested(values) else values
-        )
-    return columns
-
-
-def _is_nested(values: NDArray[np.generic]) -> bool:
-    return len(values) > 0 and isinstance(values[0], np.ndarray)
-
-
-def _read_npz(path: Path) -> Raw:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} is not an NPZ file of plain arrays (no objects)") from error
-
-
-def _find(raw: Raw, role: str, mapping: Mapping[str, str], path: Path) -> str | None:
-    """The table's name for a role: as mapped, else a known alias whatever its case."""
-    if role in mapping:
-        if mapping[role] not in raw:
-            raise UserError(f"{path} has no column {mapping[role]!r} (for {role}); it has: {', '.join(raw)}")
-        return mapping[role]
-    lower = {name.lower(): name for name in raw}
-    return next((lower[alias] for alias in _ALIASES.get(role, (role,)) if alias in lower), None)
-
-
-def _outcomes(values: NDArray[np.generic], path: Path, name: str) -> BoolArray:
-    words = np.char.lower(np.char.strip(values.astype(np.str_)))
+def _outcomes(column: Column, table: Table) -> BoolArray:
+    words = np.char.lower(np.char.strip(np.asarray(column.words(), dtype=np.str_)))
     failed, passed = np.isin(words, list(_FAILED)), np.isin(words, list(_PASSED))
     bad = np.flatnonzero(~(failed | passed))
     if len(bad):
         raise UserError(
-            f"{path}: column {name!r} holds {str(words[bad[0]])!r} in row {bad[0]}; allowed are Pass, Fail, 0, 1"
+            f"{table.shown}: column {column.name!r} holds {str(words[bad[0]])!r} in {table.where(bad[0])}; "
+            "allowed are Pass, Fail, 0, 1"
         )
     return failed
 
 
-def _numbers(values: NDArray[np.generic], path: Path, name: str) -> FloatArray:
-    """A column as numbers; empty cells become NaN, which the population names by row."""
-    if values.dtype.kind == "U":
-        words = np.char.strip(values.astype(np.str_))
-        values = np.where(words == "", "nan", words)
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise UserError(f"{path}: column {name!r} must hold numbers only") from None
-
-
-def _classes(raw: Raw, names: Sequence[str], path: Path) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
+def _classes(columns: Sequence[Column], table: Table) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
     """Columns of classes as numbers, and the names of the classes if they are not numbers already."""
-    if any(not _numeric(raw[name]) for name in names):
-        words = [np.char.strip(raw[name].astype(np.str_)) for name in names]
-        for name, column in zip(names, words, strict=True):
-            if (column == "").any():
-                row = int(np.argmax(column == ""))
-                raise UserError(f"{path}: column {name!r} must hold classes, row {row} is empty")
-        known = np.unique(np.concatenate(words))
-        return [np.searchsorted(known, column).astype(np.int64) for column in words], tuple(known.tolist())
-    found = []
-    for name in names:
-        numbers = _numbers(raw[name], path, name)
-        bad = np.flatnonzero(numbers != np.round(numbers))
-        if len(bad):
-            raise UserError(f"{path}: column {name!r} must hold class numbers, row {bad[0]} does not")
-        found.append(numbers.astype(np.int64))
-    return found, ()
+    if all(column.numbers is not None for column in columns):
+        found = []
+        for column in columns:
+            numbers = table.require_numbers(column)
+            bad = np.flatnonzero(numbers != np.round(numbers))
+            if len(bad):
+                raise UserError(
+                    f"{table.shown}: column {column.name!r} must hold class numbers, {table.where(bad[0])} does not"
+                )
+            found.append(numbers.astype(np.int64))
+        return found, ()
+    words = [[_class(word) for word in column.words()] for column in columns]
+    for column, cells in zip(columns, words, strict=True):
+        if "" in cells:
+            raise UserError(
+                f"{table.shown}: column {column.name!r} must hold classes, {table.where(cells.index(''))} is empty"
+            )
+    if len(words) == 2:
+        twins = unlike(*words)
+        if twins is not None:
+            raise UserError(
+                f"{table.shown}: column {columns[0].name!r} has the class {twins[0]!r} and column {columns[1].name!r} "
+                f"{twins[1]!r}: spell a class alike in both"
+            )
+    names = np.unique(np.concatenate([np.asarray(cells, dtype=np.str_) for cells in words]))
+    return [np.searchsorted(names, np.asarray(cells)).astype(np.int64) for cells in words], tuple(
+        names.tolist()
+    )
+
+
+def _class(word: str) -> str:
+    """A class among names: 1 and 1.0 are one."""
+    value = whole(word)
+    return word.strip() if value is None or word.strip().isdigit() else str(value)
 
 
 def read_population(
@@ -152,8 +107,8 @@ def read_population(
 ) -> PopulationTable:
     """The population in a table.
 
-    CSV (with or without byte-order mark and final newline), Parquet, or NPZ. Without a mapping, columns are found by
-    name whatever the case of their letters; every other column of numbers becomes an auxiliary variable.
+    Any table that `app.tables` reads. Without a mapping, columns are found by name whatever the case of their letters;
+    every other column of numbers becomes an auxiliary variable.
 
     Args:
         path: The file; its ending tells the format.
@@ -167,53 +122,88 @@ def read_population(
             pass the checks of `Population`.
     """
     path = Path(path)
-    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz}
-    if path.suffix.lower() not in readers:
-        raise UserError(f"{path}: a population is a .csv, .parquet or .npz file")
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file")
-    raw = readers[path.suffix.lower()](path)
+    if path.suffix.lower() not in ENDINGS:
+        raise UserError(f"{path}: a population is a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file")
     mapping = dict(columns or {})
-    places = {role: _find(raw, role, mapping, path) for role in (*_ROLES, "confidence", "combined", *mapping)}
-    taken = {place for place in places.values() if place is not None}
-    size = max((len(values) for values in raw.values() if values.ndim), default=0)
-    auxiliary = {role: place for role, place in places.items() if role not in _ROLES and place is not None}
-    auxiliary |= {
-        other.lower(): other
-        for other, values in raw.items()
-        if other not in taken and values.ndim == 1 and _numeric(values) and other.lower() not in auxiliary
-    }
-    ids = raw[places["id"]] if places["id"] else np.arange(size)
-    classed = [places[role] for role in ("predicted", "label")]
-    classes, class_names = _classes(raw, [place for place in classed if place is not None], path)
+    titles = known(CASES, *_ALIASES.values(), _OTHERS, [canonical(each) for each in mapping.values()])
+    table = read_table(path, titles)
+    refuse_headless(table, "such as path and confidence")
+    if not table.size:
+        raise UserError(f"{table.shown} has no cases")
+    places = {role: _find(table, role, mapping) for role in (*_ROLES, "confidence", "combined", *mapping)}
+    taken = {column.name for column in places.values() if column is not None}
+    auxiliary = {role: column for role, column in places.items() if role not in _ROLES and column is not None}
+    notes = list(table.notes)
+    for column in table.columns.values():
+        if not column.name or column.name in taken or column.name.lower() in auxiliary:
+            continue
+        if column.numbers is not None:
+            auxiliary[column.name.lower()] = column
+        elif column.bad is not None and (column.bad[0] > 0 or _THOUSAND.fullmatch(column.bad[1].strip())):
+            row, cell = column.bad
+            notes.append(
+                f"column {column.name!r} is not used: it holds {short(cell)} in {table.where(row)}, which is no number"
+            )
+    classed = [column for column in (places["predicted"], places["label"]) if column is not None]
+    classes, class_names = _classes(classed, table)
     predicted = classes[0] if places["predicted"] else None
-    neurons = raw[places["neurons"]] if places["neurons"] else None
-    population = Population(
-        name or path.stem,
-        ids.astype(np.str_),
-        {role: _numbers(raw[place], path, place) for role, place in auxiliary.items()},
-        predicted,
-        None if neurons is None else neurons.astype(np.float64),
-    )
+    neurons = places["neurons"]
+    if neurons is not None and neurons.matrix is None:
+        raise UserError(f"{table.shown}: column {neurons.name!r} must hold a list of numbers in every row")
+    ids = _ids(places["id"], table)
+    values = {
+        role: _finite(table.require_numbers(column), column, ids, table) for role, column in auxiliary.items()
+    }
+    try:
+        population = Population(
+            name or path.stem,
+            np.asarray(ids, dtype=np.str_),
+            values,
+            predicted,
+            None if neurons is None or neurons.matrix is None else neurons.matrix.astype(np.float64),
+            tuple(notes),
+        )
+    except UserError as error:
+        raise UserError(f"{table.shown}: {error}") from None
     failures: BoolArray | None = None
     if places["outcome"]:
-        failures = _outcomes(raw[places["outcome"]], path, places["outcome"])
+        failures = _outcomes(places["outcome"], table)
     true = classes[-1] if places["label"] else None
     if failures is None and true is not None and predicted is not None:
         failures = true != predicted
     return PopulationTable(population, failures, leaks(population, failures), class_names, true)
 
 
-def _numeric(values: NDArray[np.generic]) -> bool:
-    """Whether a column the user did not name is worth taking: every filled cell is a number."""
-    if values.dtype.kind in "fiub":
-        return True
-    if values.dtype.kind != "U":
-        return False
-    words = np.char.strip(values.astype(np.str_))
-    filled = words[words != ""]
-    try:
-        filled.astype(np.float64)
-    except ValueError:
-        return False
-    return len(filled) > 0
+def _ids(column: Column | None, table: Table) -> list[str]:
+    """The names of the cases, which are all different; their numbers without a column of names."""
+    if column is None:
+        return [str(row) for row in range(table.size)]
+    ids = column.words()
+    seen: dict[str, int] = {}
+    for row, each in enumerate(ids):
+        first = seen.setdefault(each, row)
+        if first != row:
+            raise UserError(
+                f"{table.shown}: ids must be unique, but {table.where(first)} and {table.where(row)} share "
+                f"{short(each)}: give each case a name of its own"
+            )
+    return ids
+
+
+def _finite(values: FloatArray, column: Column, ids: Sequence[str], table: Table) -> FloatArray:
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        where = ", ".join(f"{table.where(row)} (id {ids[row]})" for row in bad[:_SHOWN].tolist())
+        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        raise UserError(
+            f"{table.shown}: column {column.name!r} must be finite; empty, NaN or infinite in {where}{more}: "
+            "fill it, or leave the column out"
+        )
+    return values
+
+
+def _find(table: Table, role: str, mapping: Mapping[str, str]) -> Column | None:
+    """The table's column for a role: as mapped, else of a known name."""
+    if role in mapping:
+        return table.column(mapping[role], role)
+    return table.cases() if role == "id" else table.find(_ALIASES.get(role, (role,)))

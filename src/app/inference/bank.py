@@ -14,11 +14,13 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from app.faults import short_of_memory
 from app.inference.batches import Batch
 from app.inference.blocks import Block
 from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes
 from app.inference.replay import FULL, Replay, ReplayError, Start
 from app.inference.scores import PLAIN, Scores
+from app.inference.shelf import Shelf
 from app.mutation.mutant import Mutant
 from app.mutation.operator import InputOperator, StochasticOperator, WeightOperator, Weights
 from app.mutation.overlay import Active, Rows, changed, overlay, planned_weights
@@ -165,9 +167,9 @@ class MutantBank(pl.LightningModule):
             try:
                 parts = self._mutant(mutant, start, batch, x, original)
                 return [np.concatenate(part) for part in zip(*parts, strict=True)]
-            except (torch.OutOfMemoryError, MemoryError):
-                raise
             except Exception as error:
+                if short_of_memory(error):  # it says nothing about the mutant
+                    raise
                 text = (str(error).strip() or type(error).__name__).splitlines()[0]
                 self._failed[mutant.key] = f"{type(error).__name__}: {text}"[:300]
         shape = (mutant.repetitions, len(batch.cases))
@@ -183,10 +185,8 @@ class MutantBank(pl.LightningModule):
         kind = self.classifier.output
         if isinstance(mutant.operator, InputOperator):
             operator = mutant.operator
-            images = [
-                operator.apply(mutant, image, int(case))
-                for image, case in zip(batch.images, batch.cases, strict=True)
-            ]
+            cases = batch.cases.tolist()
+            images = Shelf(lambda i: operator.apply(mutant, batch.images[i], cases[i]), range(len(cases)))
             scores = self.classifier.scores(self.model(self.classifier.to_batch(images).to(self.device)))
             return [_arrays(outcomes(scores, original, kind), 1)]
         parts = []

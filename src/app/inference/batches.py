@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
+from app import machine
+from app.inference.shelf import Shelf, room
+
 PROBE_SIZE = 16
 """Noise images that follow the test cases: a mutant that moves no output on both changes nothing."""
 
@@ -39,7 +42,7 @@ class Batch:
     """Which batch of the plan; -1 for filling up when there are fewer batches than ranks."""
     cases: NDArray[np.int64]
     """(B,) indices; those from N on are the noise images."""
-    images: list[Image.Image]
+    images: Sequence[Image.Image]
     """B decoded images."""
 
 
@@ -58,6 +61,8 @@ class Batches(Dataset[Batch]):
         self.size = size
         self.todo = list(range(self.count(len(images), size)) if todo is None else todo)
         self.todo += [-1] * (ranks - len(self.todo))
+        self._room = room(0)
+        self._noise_shape: tuple[int, ...] | None = None
 
     @staticmethod
     def count(cases: int, size: int) -> int:
@@ -76,19 +81,23 @@ class Batches(Dataset[Batch]):
             (cases, cases + PROBE_SIZE) if number == last else (number * self.size, (number + 1) * self.size)
         )
         chosen = np.arange(first, stop if number == last else min(stop, cases))
-        return Batch(number, chosen, [self._load(int(case)) for case in chosen])
+        return Batch(number, chosen, Shelf(self._load, chosen.tolist(), self._room))
 
     def _load(self, case: int) -> Image.Image:
         if case < len(self.images):
             return self.images.load(case)
-        like = self.images.load(0)
-        rng = np.random.default_rng([0x5EED, case - len(self.images)])
-        shape = (like.height, like.width, *([] if like.mode == "L" else [len(like.getbands())]))
+        if self._noise_shape is None:
+            like = self.images.load(0)
+            bands = [] if like.mode == "L" else [len(like.getbands())]
+            self._noise_shape = (like.height, like.width, *bands)
+        rng, shape = np.random.default_rng([0x5EED, case - len(self.images)]), self._noise_shape
         return Image.fromarray(rng.integers(0, 256, size=shape, dtype=np.uint8))
 
     def loader(self, workers: int = 0) -> DataLoader[Batch]:
-        """A loader whose items are batches."""
-        return DataLoader(self, batch_size=1, collate_fn=_only, num_workers=workers)
+        """A loader whose items are batches; no more processes decode them than there are cores and batches."""
+        used = machine.helpers(workers, len(self))
+        self._room = room(used)
+        return DataLoader(self, batch_size=1, collate_fn=_only, num_workers=used)
 
 
 def _only(items: list[Batch]) -> Batch:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from app import durable
 from app.records import Floats, Ints
 
 _DIGEST = 32
@@ -68,14 +68,7 @@ class BlockStore:
             about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
         )
         content = buffer.getvalue()
-        path = self.path(block.group, block.batch)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        with temporary.open("wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        durable.write(hashlib.sha256(content).digest() + content, self.path(block.group, block.batch))
 
     def read(self, group: int, batch: int) -> Block | None:
         """The block, None if it is absent or damaged."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -19,8 +18,10 @@ from app.inference.bank import Classifier, MutantBank
 from app.inference.batches import Batches, Images
 from app.inference.blocks import Block, BlockStore
 from app.inference.outcomes import OutputType
+from app.inference.passes import predict
 from app.inference.replay import Replay
 from app.inference.scores import Key, find_scores
+from app.inference.shelf import Shelf
 from app.mutation.mutant import Mutant
 from app.records import Predictions
 
@@ -116,7 +117,7 @@ def examine(
     Raises:
         UserError: outputs that are no class scores or not finite, or an input that the model refuses.
     """
-    batch = to_batch([images.load(index) for index in range(min(look, len(images)))])
+    batch = to_batch(Shelf(images.load, range(min(look, len(images)))))
     read = find_scores(module, batch, output, key, classes)
     if not torch.isfinite(read.rows).all():
         raise UserError("the original model gives NaN or infinity already on the first test cases")
@@ -199,8 +200,7 @@ def run(
 
             bank = MutantBank(classifier, mutants, save=save, group=group, replay=replay)
             with nullcontext() if replay is None else replay.installed():
-                _predict(trainer, bank, batches, workers)
-            trainer.strategy.barrier()
+                predict(trainer, bank, batches.loader(workers))
         if group == 0:
             _refuse_broken(store.gather(group, count), len(images))  # on every rank, so that all of them stop
         if trainer.is_global_zero:
@@ -212,14 +212,6 @@ def _refuse_broken(block: Block, cases: int) -> None:
     if broken.size:
         what = "test case" if broken.size == 1 else f"{broken.size} test cases, the first is"
         raise UserError(f"the original model gives NaN or infinity for {what} {broken[0]}")
-
-
-def _predict(trainer: Any, bank: MutantBank, batches: Batches, workers: int) -> None:
-    try:
-        trainer.predict(bank, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
 
 
 def _outcomes(block: Block, mutants: Sequence[Mutant], cases: int) -> GroupOutcomes:

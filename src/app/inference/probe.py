@@ -5,8 +5,6 @@ Ranks share batches and leave a file for each, so that the first of them gathers
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +18,15 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from app import durable
 from app.errors import UserError
 from app.inference.bank import Classifier
 from app.inference.batches import Batch, Batches, Images
 from app.inference.layers import Layers, find_layers
 from app.inference.outcomes import OutputType
+from app.inference.passes import predict
 from app.inference.scores import Key, find_scores
+from app.inference.shelf import Shelf
 
 NOWHERE = Layers((), inputs=False)
 """No layer."""
@@ -85,7 +86,7 @@ def examine(
     Raises:
         UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
     """
-    batch = to_batch([images.load(index) for index in range(min(LOOK, len(images)))])
+    batch = to_batch(Shelf(images.load, range(min(LOOK, len(images)))))
     read = find_scores(module, batch, output, key, classes)
     classifier = Classifier(module, to_batch, read.output, read.scores)
     return Examined(classifier, read.rows.shape[1], find_layers(classifier, images, layer), read.notes)
@@ -144,11 +145,13 @@ class Probe(pl.LightningModule):
             rows = (
                 torch.cat([part for part in parts if part is not None], dim=1)[wanted].float().cpu().numpy()
             )
-        path = file_of(self.folder, batch.number)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        with temporary.open("wb") as file:
-            np.savez(file, cases=batch.cases, scores=scores, embedded=batch.cases[wanted], rows=rows)
-        temporary.replace(path)
+        arrays: dict[str, Any] = {
+            "cases": batch.cases,
+            "scores": scores,
+            "embedded": batch.cases[wanted],
+            "rows": rows,
+        }
+        durable.write(lambda file: np.savez(file, **arrays), file_of(self.folder, batch.number))
         self.advance(len(batch.cases))
         return batch.number
 
@@ -196,12 +199,7 @@ def probe(
         finite=finite,
         advance=lambda cases: advance(trainer.world_size * cases),
     )
-    try:
-        trainer.predict(module, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
-    trainer.strategy.barrier()
+    predict(trainer, module, batches.loader(workers))
     return gathered(folder, count, len(images)) if trainer.is_global_zero else None
 
 

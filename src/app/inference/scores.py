@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from app.errors import UserError
+from app.faults import short_of_memory
 from app.inference.outcomes import OutputType, ResolvedOutput, resolve_output
 from app.inference.refusal import refused
 
@@ -103,7 +104,11 @@ def find_scores(
     try:
         with torch.no_grad():
             given = module(batch.clone())
+    except UserError:
+        raise
     except Exception as error:
+        if short_of_memory(error):
+            raise
         raise refused(module, batch, error) from error
     path, value, notes = _chosen(given, len(batch), key, None if classes is None else len(classes))
     rows = _rows(value, len(batch))

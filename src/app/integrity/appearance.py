@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 
 _LEVELS = np.arange(256.0)
+SURE_BRIGHT = 128
+"""A picture whose grey reaches so high is bright whatever its colours."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Appearance:
     dark: float
     """Grey level that 5 % of the pixels do not exceed."""
     bright: float
-    """Grey level that 99 % of the pixels do not exceed."""
+    """Level that 99 % of the pixels do not exceed: of grey, and in colour of the strongest of red, green and blue where
+    grey is below `SURE_BRIGHT`, since a pure blue is bright and yet of grey level 29."""
     sharpness: float
     """Standard deviation of the Laplacian over that of the grey levels: about 0.1 or less is blurred, noise has
     4.5. It does not change with brightness and contrast. NaN for a picture of one tone or under 3 x 3 pixels."""
@@ -37,6 +40,14 @@ def appearance(grey: Image.Image) -> Appearance:
     below = counts.cumsum()
     dark, bright = np.searchsorted(below, (0.05 * below[-1], 0.99 * below[-1]))
     return Appearance(mean, std, float(dark), float(bright), _laplacian_std(grey) / std if std else np.nan)
+
+
+def brightest(image: Image.Image) -> float:
+    """Level that the strongest channel of 99 % of the pixels does not exceed, of a picture in mode L or RGB."""
+    first, *others = image.split()
+    for each in others:
+        first = ImageChops.lighter(first, each)
+    return appearance(first).bright
 
 
 def _laplacian_std(grey: Image.Image) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import UserError
-from app.images import SUFFIXES
+from app.images import SUFFIXES, no_image
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def list_pictures(root: str | Path, *, classes: bool = True) -> Listing:
 
 
 def _reason_to_skip(path: Path, inside: Path) -> str | None:
-    if path.suffix.lower() not in SUFFIXES:
-        return "has no ending of a picture"
+    if (foreign := no_image(path)) is not None:
+        return foreign
     try:
         if path.is_symlink() and not path.resolve().is_relative_to(inside):
             return "is a link out of the data set's folder"

@@ -29,7 +29,7 @@ class QualityLimits:
     near_empty_std: float = NEAR_EMPTY
     """Grey levels; a standard deviation below is near-empty."""
     dark_below: float = 64.0
-    """Grey level; too dark if 99 % of the pixels are below."""
+    """Level of the strongest channel; too dark if 99 % of the pixels are below."""
     bright_above: float = 240.0
     """Grey level; too bright if 95 % of the pixels are above."""
     blurry_below: float = 0.10
@@ -224,7 +224,7 @@ def _measures(scan: Scan, limits: QualityLimits) -> list[_Measure]:
     small = ok & ((width < limits.min_width) | (height < limits.min_height))
     low = f"shorter side in pixels; low is under {limits.min_width} x {limits.min_height}"
     empty = f"standard deviation of the grey levels; near-empty is under {limits.near_empty_std:g}"
-    dark = f"grey level that 99 % of the pixels do not exceed; too dark is under {limits.dark_below:g}"
+    dark = f"level of the strongest channel in 99 % of the pixels; too dark is under {limits.dark_below:g}"
     bright = f"grey level that 5 % of the pixels do not exceed; too bright is over {limits.bright_above:g}"
     blurry = (
         f"variation of the Laplacian over that of the grey levels; blurry is under {limits.blurry_below:g}"

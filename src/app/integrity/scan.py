@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -15,18 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from app import images, machine
 from app.errors import UserError
-from app.images import Unreadable, read
-from app.integrity.appearance import Appearance, appearance
+from app.images import USUAL, Decoding, Unreadable, read
+from app.integrity.appearance import SURE_BRIGHT, Appearance, appearance, brightest
 from app.integrity.hashing import Hashes, HashSpec, dhash, file_spec, image_spec
 from app.integrity.listing import Skipped, list_pictures
 from app.integrity.pictures import Picture, decode, in_memory
+from app.samples import plain, told
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 SURE_STD = 4.0
 """Halving takes noise away: a large picture whose halved one varies less than this is measured in full."""
+_GREY = {"1", "L", "LA", "La", "I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
+"""Pillow's modes without colour."""
 _NO_LOOK = Appearance(*(np.nan,) * len(fields(Appearance)))
 
 
@@ -68,6 +71,8 @@ class Scan:
     """How the hashes were made."""
     skipped: tuple[Skipped, ...] = ()
     """Files that are no pictures of the split."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know of how files were decoded."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -107,6 +112,8 @@ class _Row:
     mode: str = ""
     hashed: int = 0
     look: Appearance = _NO_LOOK
+    remarks: tuple[str, ...] = ()
+    highest: int | None = None
 
 
 def scan_folder(
@@ -116,6 +123,7 @@ def scan_folder(
     classes: bool = True,
     workers: int | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> Scan:
     """The index of the pictures below a folder; every file is read once and decoded to its end.
 
@@ -125,12 +133,17 @@ def scan_folder(
         classes: whether the subfolders are classes.
         workers: threads; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: no such folder, or no picture in it.
     """
     listing = list_pictures(root, classes=classes)
-    rows = _rows(_examine_file, listing.files, workers, progress)
+
+    def examine(path: Path) -> _Row:
+        return _examine_file(path, decoding)
+
+    rows = _rows(examine, listing.files, workers, progress)
     return _scan(
         rows,
         name=name or Path(root).expanduser().resolve().name,
@@ -201,7 +214,7 @@ def scan_images(
 def _rows(
     examine: Callable[[T], _Row], items: Sequence[T], workers: int | None, progress: Progress | None
 ) -> list[_Row]:
-    threads = workers or min(8, os.cpu_count() or 1)
+    threads = machine.helpers(workers or 8, len(items))
     if threads == 1:
         return list(_told(map(examine, items), len(items), progress))
     with ThreadPoolExecutor(threads) as pool:
@@ -215,14 +228,19 @@ def _told(rows: Iterable[_Row], total: int, progress: Progress | None) -> Iterab
         yield row
 
 
-def _examine_file(path: Path) -> _Row:
+def _examine_file(path: Path, decoding: Decoding) -> _Row:
     try:
         content = read(path)
     except Unreadable as reason:
         return _Row(reason=str(reason))
     facts = _Row(hashlib.sha256(content).digest(), len(content))
     try:
-        return _measured(facts, decode(content), lambda: decode(content, reduced=False))
+        return _measured(
+            facts,
+            decode(content, decoding),
+            lambda: decode(content, decoding, reduced=False),
+            lambda: images.decode(content, decoding),
+        )
     except Unreadable as reason:
         return replace(facts, reason=str(reason))
 
@@ -234,7 +252,9 @@ def _examine_image(load: Callable[[int], Image.Image], row: int, digest: bytes |
         facts = _Row(
             digest or hashlib.sha256(repr((image.size, image.mode)).encode() + image.tobytes()).digest()
         )
-        return _measured(facts, in_memory(image), lambda: in_memory(image, reduced=False))
+        return _measured(
+            facts, in_memory(image), lambda: in_memory(image, reduced=False), lambda: plain(image).image
+        )
     except UserError as error:
         return _Row(digest or bytes(32), reason=f"cannot be loaded ({error})")
     except Exception as error:  # whatever a loader of the user's raises is a fact about this picture
@@ -242,8 +262,12 @@ def _examine_image(load: Callable[[int], Image.Image], row: int, digest: bytes |
         return _Row(digest or bytes(32), reason=f"cannot be loaded ({line})")
 
 
-def _measured(facts: _Row, picture: Picture, whole: Callable[[], Picture]) -> _Row:
+def _measured(
+    facts: _Row, picture: Picture, whole: Callable[[], Picture], colour: Callable[[], Image.Image]
+) -> _Row:
     look = appearance(picture.grey)
+    if look.bright < SURE_BRIGHT and picture.mode not in _GREY:
+        look = replace(look, bright=brightest(colour().reduce(picture.reduction)))
     if picture.reduction > 1 and look.std < SURE_STD:
         look = replace(look, std=appearance(whole().grey).std)
     return replace(
@@ -252,6 +276,8 @@ def _measured(facts: _Row, picture: Picture, whole: Callable[[], Picture]) -> _R
         mode=picture.mode,
         hashed=dhash(picture.grey),
         look=look,
+        remarks=picture.remarks,
+        highest=picture.highest,
     )
 
 
@@ -282,5 +308,6 @@ def _scan(
         hashes=np.array([row.hashed for row in rows], dtype=np.uint64),
         hash_spec=spec,
         skipped=skipped,
+        notes=told((path, row.remarks, row.highest) for path, row in zip(paths, rows, strict=True)),
         **looks,
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app import durable
 from app.errors import UserError
 from app.mutation.mutant import Mutant
 from app.mutation.operator import Operator
@@ -64,10 +64,7 @@ def write(plan: Plan, path: Path) -> None:
             for mutant in plan.mutants
         ],
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.part")
-    temporary.write_text(json.dumps(content))
-    temporary.replace(path)
+    durable.write(json.dumps(content).encode(), path)
 
 
 def read(path: Path, operators: Sequence[Operator]) -> Plan | None:

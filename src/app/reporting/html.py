@@ -20,6 +20,7 @@ from markupsafe import Markup, escape
 from app.reporting import heatmap, text
 from app.reporting.mutants import Interval
 from app.reporting.schema import write_bytes
+from app.visible import visible, visible_name
 
 THUMBNAIL_BYTES = 900_000
 """All pictures of a page together, as they stand in it."""
@@ -89,13 +90,13 @@ def environment() -> Environment:
 
 
 def render(template: str, **context: Any) -> str:
-    """A page as text.
+    """A page as text; characters that nobody would see in it are escapes, wherever they come from.
 
     Args:
         template: Name of a template that extends `base.html.j2`.
         **context: `report`, `kind`, `title`, and what the template names.
     """
-    return environment().get_template(template).render(**context)
+    return visible(environment().get_template(template).render(**context))
 
 
 def write_page(page: str, path: Path) -> Path:
@@ -155,6 +156,7 @@ def nbsp(value: str) -> str:
 
 def breakable(value: str) -> Markup:
     """A name that may be broken over lines after a dot, dash, slash or underscore, not in a number; escaped."""
+    value = visible_name(value)
     return Markup(re.sub(r"(?<=[._/+-])(?=[^\d._/+-])|(?<=[_/+-])(?=\d)", "<wbr>", str(escape(value))))  # noqa: S704 - escaped before
 
 

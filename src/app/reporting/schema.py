@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import secrets
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -18,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from app import __version__
+from app import __version__, durable
 from app.errors import UserError
 
 TOOL = "assay"
@@ -139,28 +137,18 @@ def write_json(report: Any, path: Path) -> Path:
     """Writes `dumps(report)` to a file, whole or not at all, and gives the path back.
 
     Raises:
-        UserError: The file cannot be written.
+        OSError: The file cannot be written.
     """
     return write_bytes(dumps(report).encode(), path)
 
 
 def write_bytes(content: bytes, path: Path) -> Path:
-    """Writes a file through a temporary neighbour and a rename, so that a reader never sees half of it.
+    """Writes a file so that a reader never sees half of it, and gives the path back.
 
     Raises:
-        UserError: The file cannot be written.
+        OSError: The file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(content)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
-    return path
+    return durable.write(content, path)
 
 
 def read_report(path: Path, artifact: str, newest: int) -> dict[str, Any]:

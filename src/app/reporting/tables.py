@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from app.reporting.mutants import Beside
 from app.reporting.mutate import MutateReport
 from app.reporting.schema import write_bytes
+from app.tables import csv_bytes
 
 
 def write_predictions(rows: Iterable[tuple[int, str, str, str, float]], path: Path) -> Path:
@@ -25,11 +25,8 @@ def write_predictions(rows: Iterable[tuple[int, str, str, str, float]], path: Pa
     Raises:
         UserError: the file cannot be written.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(("case", "path", "label", "predicted", "confidence"))
-    lines.writerows((*row[:4], f"{row[4]:.6g}") for row in rows)
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    names = ("case", "path", "label", "predicted", "confidence")
+    return write_bytes(csv_bytes(names, ((*row[:4], f"{row[4]:.6g}") for row in rows)), path)
 
 
 def write_kill_matrix(keys: Sequence[str], kills: NDArray[np.bool_], path: Path) -> Path:
@@ -65,8 +62,6 @@ def write_mutants(report: MutateReport, path: Path) -> Path:
     Raises:
         UserError: the file cannot be written.
     """
-    import pandas as pd  # noqa: PLC0415 - reports without it start faster
-
     rows = []
     for mutant in report.mutants:
         row: dict[str, object] = {
@@ -95,7 +90,13 @@ def write_mutants(report: MutateReport, path: Path) -> Path:
             row |= {"difficulty": mutant.difficulty.label, "difficulty_score": mutant.difficulty.score}
         row |= {"trivial": mutant.trivial, "unchanged": mutant.unchanged, "reason": mutant.reason}
         rows.append(row)
-    return write_bytes(pd.DataFrame(rows).to_csv(index=False).encode("utf-8", "backslashreplace"), path)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = ([_defined(row.get(name)) for name in names] for row in rows)
+    return write_bytes(csv_bytes(names, cells), path)
+
+
+def _defined(cell: object) -> object:
+    return None if cell != cell else cell  # noqa: PLR0124 - NaN differs from itself
 
 
 def _beside(signals: Beside) -> dict[str, object]:

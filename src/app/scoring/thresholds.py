@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
+from app.limits import MoreThanNothing
 from app.scoring.verdict import ROUNDING, Verdict
 
 
@@ -14,15 +15,15 @@ from app.scoring.verdict import ROUNDING, Verdict
 class Thresholds:
     """How far each signal must move to kill; the fields are the signals."""
 
-    accuracy_drop: float = 0.02
+    accuracy_drop: MoreThanNothing = 0.02
     """Loss of accuracy, a fraction."""
-    recall_drop: float = 0.10
+    recall_drop: MoreThanNothing = 0.10
     """Loss of recall of the class that lost most, a fraction."""
-    ece_rise: float = 0.05
+    ece_rise: MoreThanNothing = 0.05
     """Rise of the expected calibration error."""
-    autopsy_score_drop: float = 5.0
+    autopsy_score_drop: MoreThanNothing = 5.0
     """Loss of autopsy score, in its points of 0 to 100."""
-    new_causes: float = 1
+    new_causes: MoreThanNothing = 1
     """Cause types that the original does not have."""
 
     def __post_init__(self) -> None:

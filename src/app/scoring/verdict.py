@@ -8,6 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from app.limits import Level, Positive, Share
 from app.scoring.intervals import Interval
 from app.scoring.multiplicity import benjamini_hochberg
 from app.scoring.paired import Paired
@@ -15,6 +16,8 @@ from app.scoring.paired import Paired
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+MOST_RESAMPLES = 100_000
+"""Of a bootstrap: more is a slip of the finger, and takes memory for each."""
 ROUNDING = 1e-9
 """A difference of fractions that reaches its threshold but for this much reaches it."""
 
@@ -46,16 +49,16 @@ SCORED = (Verdict.KILLED, Verdict.KILLED_WEAK, Verdict.SURVIVED, Verdict.INCONCL
 class Rule:
     """When a mutant is killed, and how intervals are made."""
 
-    q: float = 0.05
+    q: Level = 0.05
     """False-discovery rate over the mutants, and family-wise error over the test cases of a stochastic
     mutant."""
-    delta: float = 0.01
+    delta: Share = 0.01
     """Smallest loss of accuracy worth a kill, a fraction."""
-    p0: float = 0.01
+    p0: Level = 0.01
     """Probability that one repetition of a stochastic mutant loses a test case by chance."""
-    level: float = 0.95
+    level: Level = 0.95
     """Confidence level of every interval."""
-    resamples: int = 1000
+    resamples: Positive = 1000
     """Bootstrap resamples of the test cases."""
 
     def __post_init__(self) -> None:
@@ -64,8 +67,8 @@ class Rule:
                 raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)}")
         if not 0 <= self.delta <= 1:
             raise ValueError(f"delta must be a loss of accuracy in [0, 1], not {self.delta}")
-        if self.resamples < 1:
-            raise ValueError(f"resamples must be at least 1, not {self.resamples}")
+        if not 1 <= self.resamples <= MOST_RESAMPLES:
+            raise ValueError(f"resamples must be from 1 to {MOST_RESAMPLES:,}, not {self.resamples}")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
+from app.limits import NotNegative, Positive
 from app.subjects.dataset import ImageDataset
 from app.subjects.model import Model, assemble
 from app.subjects.pixels import from_pixels
@@ -98,8 +99,8 @@ def fashion_cnn(name: str = "fashion_cnn") -> Model:
 
 def fashion(
     split: Literal["test", "train"] = "test",
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
 ) -> ImageDataset:
     """The embedded part of Fashion-MNIST; a path such as ``test/00042`` holds the original index.

@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from app.errors import UserError
-from app.images import SUFFIXES, Unreadable, decode, read
+from app.images import USUAL, Decoding, no_image
+from app.limits import ClassFolders, NotNegative, Positive
 from app.subjects.dataset import Excluded, ImageDataset, check_class_names, stratified
-
-Progress = Callable[[int, int], None]
-"""Called with how many files are checked and how many there are."""
-
-
-@dataclass(frozen=True, eq=False)
-class FileSource:
-    """Pictures in files."""
-
-    files: tuple[Path, ...]
-    """(N,): absolute paths."""
-
-    def load(self, row: int) -> Image.Image:
-        """The picture of a row.
-
-        Raises:
-            UserError: the file was fine when the data set was made and no longer is.
-        """
-        try:
-            return decode(read(self.files[row]))
-        except Unreadable as reason:
-            raise UserError(f"{self.files[row]} {reason}: it has changed since the run began") from None
+from app.subjects.files import Checked, FileSource, Progress, check, notes
+from app.tables import read_class_names
 
 
 def image_folder(
-    root: str | Path,
+    root: ClassFolders | Path,
     *,
-    class_names: Sequence[str] | None = None,
-    max_samples: int | None = None,
-    seed: int = 0,
+    class_names: str | Sequence[str] | None = None,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> ImageDataset:
     """The data set in ``root/CLASS/**/picture``: each subfolder of the root is a class.
 
@@ -56,12 +34,13 @@ def image_folder(
 
     Args:
         root: the folder.
-        class_names: the classes in the order of their labels; None sorts the subfolders by name.
+        class_names: the classes in the order of their labels, a list or a file; None sorts the subfolders by name.
         max_samples: keep a stratified sample of so many files, drawn before they are decoded.
         seed: of the sample.
         name: None takes the folder's name.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: no such folder, no classes, a class without pictures, or class names unlike the subfolders.
@@ -75,11 +54,10 @@ def image_folder(
     found, excluded = _list(top, names)
     labels = np.array([label for label, _ in found], dtype=np.int32)
     found = [found[i] for i in stratified(labels, max_samples, seed)]
-    checked = list(_check([path for _, path in found], workers or min(8, os.cpu_count() or 1), progress))
-
-    kept: list[tuple[int, Path, bytes]] = []
-    for (label, path), result in zip(found, checked, strict=True):
-        if isinstance(result, bytes):
+    kept: list[tuple[int, Path, Checked]] = []
+    results = check([path for _, path in found], decoding, workers, progress)
+    for (label, path), result in zip(found, results, strict=True):
+        if isinstance(result, Checked):
             kept.append((label, path, result))
         else:
             excluded.append(Excluded(_shown(path, top), result))
@@ -89,14 +67,15 @@ def image_folder(
         class_names=names,
         labels=np.array([label for label, _, _ in kept], dtype=np.int32),
         paths=tuple(_shown(path, top) for _, path, _ in kept),
-        source=FileSource(tuple(path.absolute() for _, path, _ in kept)),
+        source=FileSource(tuple(path.absolute() for _, path, _ in kept), decoding),
         rows=np.arange(len(kept)),
-        case_digests=np.frombuffer(b"".join(digest for _, _, digest in kept), np.uint8).reshape(-1, 32),
+        case_digests=np.frombuffer(b"".join(each.digest for _, _, each in kept), np.uint8).reshape(-1, 32),
         excluded=tuple(sorted(excluded, key=lambda each: each.path)),
+        notes=notes([(_shown(path, top), each) for _, path, each in kept]),
     )
 
 
-def _class_names(top: Path, given: Sequence[str] | None) -> tuple[str, ...]:
+def _class_names(top: Path, given: str | Sequence[str] | None) -> tuple[str, ...]:
     folders = sorted(
         entry.name for entry in top.iterdir() if entry.is_dir() and not entry.name.startswith(".")
     )
@@ -106,7 +85,7 @@ def _class_names(top: Path, given: Sequence[str] | None) -> tuple[str, ...]:
         )
     if given is None:
         return tuple(folders)
-    names = tuple(map(str, given))
+    names = read_class_names(given, "dataset.class_names")
     check_class_names(names)
     extra, missing = sorted(set(folders) - set(names)), [each for each in names if each not in folders]
     if extra:
@@ -143,34 +122,19 @@ def _list(top: Path, names: Sequence[str]) -> tuple[list[tuple[int, Path]], list
             else:
                 excluded.append(Excluded(_shown(path, top), reason))
         if not pictures:
-            raise UserError(f"class folder {top / name} holds no picture: add some or remove the folder")
+            why = next(
+                (f" ({each.path} {each.reason})" for each in excluded if each.path.startswith(f"{name}/")), ""
+            )
+            raise UserError(f"class folder {top / name} holds no picture{why}: add some or remove the folder")
     return found, excluded
 
 
 def _reason_to_skip(path: Path, inside: Path) -> str | None:
-    if path.suffix.lower() not in SUFFIXES:
-        return "has no ending of a picture"
+    if (foreign := no_image(path)) is not None:
+        return foreign
     if path.is_symlink() and not path.resolve().is_relative_to(inside):
         return "is a link out of the data set's folder"
     return None
-
-
-def _check(files: Sequence[Path], workers: int, progress: Progress | None) -> Iterator[bytes | str]:
-    """The SHA-256 of each file that decodes, or why it does not."""
-    with ThreadPoolExecutor(workers) as pool:
-        for done, result in enumerate(pool.map(_digest_or_reason, files), start=1):
-            if progress is not None:
-                progress(done, len(files))
-            yield result
-
-
-def _digest_or_reason(path: Path) -> bytes | str:
-    try:
-        content = read(path)
-        decode(content)
-    except Unreadable as reason:
-        return str(reason)
-    return hashlib.sha256(content).digest()
 
 
 def _refuse_empty(

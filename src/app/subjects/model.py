@@ -13,11 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
+from app.limits import ModelFile
 from app.subjects.checkpoint import read_checkpoint, read_weights
 from app.subjects.exported import load_exported
 from app.subjects.formats import Format, locate, recognise
 from app.subjects.preprocess import IMAGENET, Preprocess
 from app.subjects.weights import fit, tensors_in
+from app.tables import read_class_names
 
 Output = Literal["auto", "logits", "probs", "binary"]
 
@@ -50,7 +52,7 @@ def assemble(
     module: nn.Module,
     name: str,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
     output_key: str | int | None = None,
@@ -61,7 +63,7 @@ def assemble(
     Args:
         module: the network, its weights loaded.
         name: letters and digits, without ``@``.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's and notes it.
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
@@ -75,10 +77,7 @@ def assemble(
         raise UserError(f"model.name must not be empty nor hold '@': {name!r}")
     if output not in get_args(Output):
         raise UserError(f"model.output must be auto, logits, probs or binary, not {output!r}")
-    names = None if class_names is None else tuple(str(each) for each in class_names)
-    if names is not None and len(set(names)) < len(names):
-        twice = next(each for each in names if names.count(each) > 1)
-        raise UserError(f"model.class_names holds {twice!r} twice: give each output its own name")
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
     if names is not None and len(names) < 2:
         raise UserError(f"model.class_names must name at least two classes, not {list(names)}")
     if any(map(nn.parameter.is_lazy, (*module.parameters(), *module.buffers()))):
@@ -95,11 +94,11 @@ def assemble(
 
 def from_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
-    weights: str | Path | None,
+    weights: ModelFile | Path | None,
     *,
     weights_key: str | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
     output_key: str | int | None = None,
@@ -112,7 +111,7 @@ def from_state_dict(
         weights: the file; None keeps the weights that the factory gives, which then is noted.
         weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         name: None takes the module's class name.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
@@ -139,10 +138,10 @@ def from_state_dict(
 
 
 def from_file(
-    path: str | Path,
+    path: ModelFile | Path,
     *,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "auto",
     output_key: str | int | None = None,
@@ -155,7 +154,7 @@ def from_file(
     Args:
         path: the file, or an MLflow model's directory.
         name: None takes the file's name, or the directory's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.

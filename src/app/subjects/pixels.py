@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from app import array_files
 from app.errors import UserError
+from app.limits import File, NotNegative, Positive
 from app.subjects.dataset import Bytes, ImageDataset, check_class_names
+from app.tables import read_class_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +31,12 @@ class ArraySource:
 
 
 def arrays(
-    images: str | Path | NDArray[np.generic],
-    labels: str | Path | NDArray[np.generic] | None = None,
+    images: File | Path | NDArray[np.generic],
+    labels: File | Path | NDArray[np.generic] | None = None,
     *,
-    class_names: Sequence[str] | None = None,
-    max_samples: int | None = None,
-    seed: int = 0,
+    class_names: str | Sequence[str] | None = None,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
 ) -> ImageDataset:
     """The data set in NumPy arrays or files of them.
@@ -43,7 +45,7 @@ def arrays(
         images: (N, H, W) or (N, H, W, C) with C 1 or 3, bytes or floats in [0, 1]; an array, a ``.npy`` file
             or a ``.npz`` file with the keys ``images`` and, if `labels` is None, ``labels``.
         labels: (N,) integers from 0; an array, ``.npy``, or ``.npz`` with the key ``labels``.
-        class_names: what the labels mean; None leaves them numbers.
+        class_names: what the labels mean, a list or a file; None leaves them numbers.
         max_samples: keep a stratified sample of so many.
         seed: of the sample.
         name: None takes the file's name, or ``arrays``.
@@ -58,7 +60,7 @@ def arrays(
     pixels, notes = _pixels(_read(images, "images"))
     classes = _labels(_read(images if labels is None else labels, "labels"), len(pixels))
     named = class_names is not None
-    names = tuple(map(str, class_names)) if class_names is not None else _numbers(classes)
+    names = _numbers(classes) if class_names is None else read_class_names(class_names, "dataset.class_names")
     check_class_names(names)
     outside = np.flatnonzero((classes < 0) | (classes >= len(names)))
     if outside.size:
@@ -109,21 +111,12 @@ def _read(given: str | Path | NDArray[np.generic], key: str) -> NDArray[np.gener
         return np.asarray(given)
     path = Path(given).expanduser()
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded = array_files.load(path, only=key)
     except FileNotFoundError:
         raise UserError(f"dataset.{key} {path} does not exist") from None
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise UserError(f"dataset.{key} {path} is no readable .npy or .npz file ({error})") from None
-    if isinstance(loaded, np.ndarray):
-        return loaded
-    with loaded:
-        if key not in loaded.files:
-            raise UserError(f"{path} has no array '{key}', only {', '.join(loaded.files) or 'nothing'}")
-        try:
-            array: NDArray[np.generic] = loaded[key]
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise UserError(f"array '{key}' in {path} cannot be read ({error})") from None
-    return array
+    except array_files.UnsoundFileError as reason:
+        raise UserError(f"dataset.{key} {path} cannot be read as .npy or .npz: {reason}") from None
+    return loaded[key] if isinstance(loaded, dict) else loaded
 
 
 def _pixels(images: NDArray[np.generic]) -> tuple[Bytes, tuple[str, ...]]:

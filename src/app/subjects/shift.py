@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageFilter
 
 from app.errors import UserError
+from app.limits import NotNegative, Positive
 from app.subjects.dataset import ImageDataset, Source
 
 SEVERITIES = 6
@@ -94,8 +95,8 @@ def shifted(
     severities: Sequence[float],
     priors: Mapping[str, float],
     corruptions: Sequence[str] | None = None,
-    size: int | None = None,
-    seed: int = 0,
+    size: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
 ) -> ImageDataset:
     """The stream that a data set becomes in operation; its labels stay true.

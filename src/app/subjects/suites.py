@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +11,8 @@ from numpy.typing import NDArray
 
 from app.errors import UserError
 from app.subjects.dataset import Excluded
+from app.tables import CaseIndex, read_entries
+from app.tables.numerals import whole
 
 Cases = NDArray[np.int64]
 
@@ -34,9 +34,6 @@ class Listed(Protocol):
     def excluded(self) -> tuple[Excluded, ...]:
         """Files that were left out."""
         ...
-
-
-_INDEX = re.compile(r"[+-]?\d+")
 
 
 def read_suites(suites: Mapping[str, str | Path | Sequence[int | str]], dataset: Listed) -> dict[str, Cases]:
@@ -65,8 +62,9 @@ def read_suite(path: str | Path, dataset: Listed) -> Cases:
     """(M,): the test cases that a file lists, in its order.
 
     Args:
-        path: ``.npy`` of integers, ``.json`` with one list, or text with one entry a line. An entry is an
-            index or a test case's path as the data set has it.
+        path: ``.npy`` of integers, ``.json`` with one list, a table with a column `path`, `id` or `index`, or text with
+            one entry a line. An entry is an index, or a test case's path as the data set has it or as much of it as
+            is unambiguous.
         dataset: what the suite is a part of.
 
     Raises:
@@ -74,26 +72,7 @@ def read_suite(path: str | Path, dataset: Listed) -> Cases:
             twice.
     """
     file = Path(path).expanduser()
-    try:
-        if file.suffix == ".npy":
-            array = np.load(file, allow_pickle=False)
-            if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-                raise UserError(f"{file} must hold (M,) integers, not {array.dtype} of shape {array.shape}")
-            entries: list[Any] = array.tolist()
-        elif file.suffix == ".json":
-            entries = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(entries, list):
-                raise UserError(
-                    f"{file} must hold one list of indices or paths, not a {type(entries).__name__}"
-                )
-        else:
-            lines = file.read_text(encoding="utf-8-sig").splitlines()
-            entries = [line.strip() for line in lines if line.strip()]
-    except FileNotFoundError:
-        raise UserError(f"{file} does not exist") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"{file} cannot be read as a list of test cases ({error})") from None
-    return _cases(entries, dataset, str(file))
+    return _cases(read_entries(file), dataset, str(file))
 
 
 def _cases(entries: Sequence[Any], dataset: Listed, source: str) -> Cases:
@@ -101,30 +80,34 @@ def _cases(entries: Sequence[Any], dataset: Listed, source: str) -> Cases:
         raise UserError(f"give a file, or a list of indices and paths, not {entries!r}")
     if not entries:
         raise UserError(f"{source} lists no test case")
-    place_of = {path: i for i, path in enumerate(dataset.paths)}
+    index = CaseIndex(dataset.paths)
+    exact = set(dataset.paths)
     reason_of = {each.path: each.reason for each in dataset.excluded}
+    words = [each for each in entries if isinstance(each, str) and each not in reason_of]
+    found = dict(zip(words, index.rows(words), strict=True))
     cases: list[int] = []
     for entry in entries:
-        if isinstance(entry, str) and entry in place_of:
-            cases.append(place_of[entry])
-        elif isinstance(entry, str) and entry in reason_of:
+        number = entry if isinstance(entry, int) else whole(entry) if isinstance(entry, str) else None
+        row = found.get(entry) if isinstance(entry, str) else None
+        if isinstance(entry, str) and entry in reason_of and entry not in exact:
             raise UserError(f"{source} lists {entry}, which was left out: it {reason_of[entry]}")
-        elif isinstance(entry, bool) or not (isinstance(entry, int) or _is_index(entry)):
+        if isinstance(row, int) and (number is None or entry in exact):
+            cases.append(row)
+        elif isinstance(entry, bool) or number is None:
+            more = f": {row}" if row else ""
             raise UserError(
-                f"{source} lists {entry!r}, which is no test case of {dataset.name} (nor an index)"
+                f"{source} lists {str(entry)[:200]!r}, which is no test case of {dataset.name} (nor an index){more}"
+                if isinstance(entry, str)
+                else f"{source} lists {str(entry)[:200]}, which is no test case of {dataset.name} (nor an index)"
             )
-        elif not 0 <= int(entry) < len(dataset.paths):
+        elif not 0 <= number < len(dataset.paths):
             raise UserError(
-                f"{source} lists index {entry}, but the test cases are 0..{len(dataset.paths) - 1}"
+                f"{source} lists index {number}, but the test cases are 0..{len(dataset.paths) - 1}"
             )
         else:
-            cases.append(int(entry))
+            cases.append(number)
     values, counts = np.unique(cases, return_counts=True)
     if (counts > 1).any():
         twice = int(values[counts > 1][0])
         raise UserError(f"{source} lists test case {twice} ({dataset.paths[twice]}) more than once")
     return np.array(cases, dtype=np.int64)
-
-
-def _is_index(entry: object) -> bool:
-    return isinstance(entry, str) and _INDEX.fullmatch(entry) is not None

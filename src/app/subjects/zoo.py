@@ -11,21 +11,23 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
+from app.limits import Positive, Weights
 from app.subjects.checkpoint import read_weights
 from app.subjects.formats import locate
 from app.subjects.model import Model, Output, assemble
 from app.subjects.preprocess import Preprocess
 from app.subjects.weights import fit, tensors_in
+from app.tables import read_class_names
 
 
 def torchvision_model(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
     weights_key: str | None = None,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "logits",
     output_key: str | int | None = None,
@@ -40,7 +42,7 @@ def torchvision_model(
         weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         num_classes: outputs of the last layer; None takes the number of class names, or ImageNet's 1,000.
         name: None takes the builder's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes ImageNet's.
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
@@ -50,6 +52,8 @@ def torchvision_model(
         UserError: an unknown builder, unreadable weights, or weights that do not fit.
     """
     from torchvision import models  # noqa: PLC0415  # takes seconds, which other models need not pay
+
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
 
     if builder not in models.list_models(module=models):
         raise UserError(
@@ -77,7 +81,7 @@ def torchvision_model(
         return assemble(
             module,
             name or builder,
-            class_names=class_names or chosen.meta["categories"],
+            class_names=names or chosen.meta["categories"],
             preprocess=preprocess,
             output=output,
             output_key=output_key,
@@ -90,14 +94,14 @@ def torchvision_model(
             "init_weights": False,
             "aux_logits": any("aux" in name.lower() for name in tensors_in(content)),
         }
-    wanted = num_classes or (len(class_names) if class_names else 1000)
+    wanted = num_classes or (len(names) if names else 1000)
     module = models.get_model(builder, weights=None, num_classes=wanted, **options)
     remedy = f"; model.num_classes is {wanted}" + ("" if num_classes else ", set it to what the file holds")
     notes = fit(module, content, str(path), remedy, weights_key)
     return assemble(
         module,
         name or builder,
-        class_names=class_names,
+        class_names=names,
         preprocess=preprocess,
         output=output,
         output_key=output_key,
@@ -107,12 +111,12 @@ def torchvision_model(
 
 def timm_model(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
     weights_key: str | None = None,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     output: Output = "logits",
     output_key: str | int | None = None,
@@ -127,7 +131,7 @@ def timm_model(
         num_classes: outputs of the last layer; None takes the number of class names, or what timm's model
             has.
         name: None takes the builder's.
-        class_names: names of the outputs in training order.
+        class_names: names of the outputs in training order: a list or a file.
         preprocess: or its fields by name; None takes what timm states.
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
@@ -142,7 +146,8 @@ def timm_model(
         raise UserError("model=timm needs the package timm: pip install 'assay[timm]'") from None
     if not timm.is_model(builder.partition(".")[0]):
         raise UserError(_unknown(builder, "timm's models", timm.list_models()))
-    wanted = num_classes or (len(class_names) if class_names else None)
+    names = None if class_names is None else read_class_names(class_names, "model.class_names")
+    wanted = num_classes or (len(names) if names else None)
     options = {} if wanted is None else {"num_classes": wanted}
     published = str(weights) == "pretrained"
     path = None if published else locate(weights)
@@ -161,7 +166,7 @@ def timm_model(
     return assemble(
         module,
         name or builder,
-        class_names=class_names,
+        class_names=names,
         preprocess=preprocess,
         output=output,
         output_key=output_key,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app import progress
+from app import machine, progress
 from app.diagnosis import autopsy as diagnosis
 from app.diagnosis import embeddings
 from app.diagnosis.headline import proportion
 from app.errors import UserError
 from app.integrity import QualityLimits
 from app.job import Job
+from app.limits import File, NotNegative, Positive, Share
 from app.reporting import figures as canvases
 from app.reporting import html, lineage, schema
 from app.reporting.autopsy import figures, page, words
@@ -96,27 +96,27 @@ class Autopsy:
         *,
         store: Store,
         trainer: Any = None,
-        probs: str | None = None,
-        labels: str | None = None,
+        probs: File | None = None,
+        labels: File | None = None,
         train: Any = None,
-        train_accuracy: float | None = None,
-        class_names: str | Sequence[str] | None = None,
+        train_accuracy: Share | None = None,
+        class_names: File | Sequence[str] | None = None,
         name: str | None = None,
         output: Literal["auto", "logits", "probs"] = "auto",
         profile: Literal["assay", "original"] | None = None,
         on_invalid: Literal["error", "drop"] = "error",
-        seed: int = 0,
+        seed: NotNegative = 0,
         weights: Mapping[str, float] | None = None,
-        resamples: int = 1000,
+        resamples: Positive = 1000,
         layer: str | None = None,
-        embedded: int = embeddings.MOST,
+        embedded: NotNegative = embeddings.MOST,
         picture: Literal["pca", "tsne"] = "pca",
-        overlays: int = 8,
+        overlays: NotNegative = 8,
         gradcam_layer: str | None = None,
         near_duplicates: bool = False,
-        min_side: int = 64,
-        batch_size: int = 128,
-        workers: int = 0,
+        min_side: NotNegative = 64,
+        batch_size: Positive = 128,
+        workers: NotNegative = 0,
     ) -> None:
         for key, value, least in (
             ("resamples", resamples, 1),
@@ -174,8 +174,8 @@ class Autopsy:
             )
             self._write(job.output, report, found, maps)
             filing.record(run, report, job.output)
-        shutil.rmtree(folder, ignore_errors=True)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers()), *lines])
 
     def _subject(self, name: str | None) -> tuple[Any, lineage.Subject]:
         """The subject in full where there is a model, and what a report says about it."""
@@ -264,6 +264,10 @@ class Autopsy:
             seed=self.seed,
         )
 
+    def _fewer_workers(self) -> tuple[str, ...]:
+        batches = 0 if self.dataset is None else -(-len(self.dataset) // self.batch_size) + 1
+        return () if not batches else machine.fewer("task.workers", self.workers, batches)
+
     def _report(
         self,
         found: diagnosis.Autopsy,
@@ -280,7 +284,7 @@ class Autopsy:
             self.about,
             n=len(given.labels),
             excluded=self.about.excluded + dropped,
-            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes))),
+            notes=tuple(dict.fromkeys((*self.about.notes, *outputs.notes, *given.notes))),
         )
         settings = Settings(
             seed=self.seed,

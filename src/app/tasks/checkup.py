@@ -17,8 +17,9 @@ from typing import Any, Protocol, TypeAlias
 from PIL import Image
 
 from app import workplaces
-from app.errors import UserError
+from app.errors import Fault, UserError
 from app.job import Job
+from app.limits import FileOrFolder, Level, NotNegative, RunId
 from app.mutation.operator import Operator
 from app.reporting import html, schema
 from app.reporting.autopsy import report as autopsy_reports
@@ -106,13 +107,13 @@ class Checkup:
         scoring: Scoring,
         trainer: Any,
         store: Store,
-        seed: int = 0,
+        seed: NotNegative = 0,
         train: Any = None,
         stream: Any = None,
         estimators: Mapping[str, Any] | None = None,
-        labels: str | None = None,
-        target_width: float | None = None,
-        resume: str | None = None,
+        labels: FileOrFolder | None = None,
+        target_width: Level | None = None,
+        resume: RunId | None = None,
         autopsy: Make | None = None,
         mutate: Make | None = None,
         estimate: Make | None = None,
@@ -216,6 +217,7 @@ class Checkup:
             part = before.get(name)
             if part is not None and part.status == "FINISHED" and _taken_over(part, name, job):
                 kept.append(str(job.output / name))
+                run.is_kept = True
                 continue
             if not job.first and name == "contaminate":  # it needs no model: one process is enough
                 with runs.opened(below, name, job):
@@ -226,8 +228,11 @@ class Checkup:
             try:
                 task.run(_job_of(name, job, resumable=hasattr(task, "resume")))
                 kept.append(str(job.output / name))
+                run.is_kept = True
             except UserError as error:
                 failed[name] = Part("failed", _of_part(name, error))
+            except Fault as fault:
+                raise Fault(f"in the part {name}: {fault.cause}") from fault
             except KeyboardInterrupt:
                 done = f"these parts are done: {', '.join(kept)}" if kept else "no part is done"
                 go_on = f"go on with resume={run.id}"

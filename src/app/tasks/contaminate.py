@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from app import progress
+from app import machine, progress
 from app.errors import UserError
+from app.images import USUAL, Decoding
 from app.integrity import QualityLimits, Scan, contaminate, quality
 from app.integrity.likeness import SAME, likenesses
 from app.integrity.suggestions import suggestions
 from app.job import Job
+from app.limits import Bits, ImageFolder, Made, NotNegative, Positive
 from app.reporting import html, schema
 from app.reporting.contamination import figures, page, tables, words
 from app.reporting.contamination.assembly import SHOWN, Found, contamination_report
@@ -43,6 +45,7 @@ class Contaminate:
         classes: whether the subfolders of folders are classes.
         plant: copies to plant as a check of the check; None for none.
         workers: threads; None for one a core, at most 8.
+        decoding: what the formats of files in folders leave open.
 
     Raises:
         UserError: what is missing or does not fit together.
@@ -50,17 +53,18 @@ class Contaminate:
 
     def __init__(
         self,
-        splits: Mapping[str, Any],
+        splits: Mapping[str, ImageFolder | Made] | None,
         *,
         store: Store,
         quality: QualityLimits,
-        seed: int = 0,
-        near_distance: int = 5,
-        weak_distance: int = 14,
-        compared: int = 5000,
+        seed: NotNegative = 0,
+        near_distance: Bits = 5,
+        weak_distance: Bits = 14,
+        compared: NotNegative = 5000,
         classes: bool = True,
         plant: Any = None,
-        workers: int | None = None,
+        workers: Positive | None = None,
+        decoding: Decoding = USUAL,
     ) -> None:
         if not 0 <= near_distance <= weak_distance <= 64:
             raise UserError(
@@ -71,7 +75,9 @@ class Contaminate:
             raise UserError(f"task.compared must be 0 or more, not {compared}")
         if workers is not None and workers < 1:
             raise UserError(f"task.workers must be 1 or more, or null, not {workers}")
-        self.splits, self.planted = read_splits(splits, classes=classes, plant=plant, seed=seed)
+        self.splits, self.planted = read_splits(
+            splits or {}, classes=classes, plant=plant, seed=seed, decoding=decoding
+        )
         self.store, self.limits, self.seed = store, quality, seed
         self.near_distance, self.weak_distance, self.compared = near_distance, weak_distance, compared
         self.workers = workers
@@ -95,7 +101,10 @@ class Contaminate:
             )
             self._write(job, report, scans, found)
             _record(run, report, found, job)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        told = [*runs.notes(self._fewer_workers(scans)), *runs.left_out(report.subject)]
+        report_at = next(place for place, line in enumerate(lines) if line.startswith("Report: "))
+        runs.tell(job, run, [*lines[:report_at], *told, *lines[report_at:]])
 
     def _scan(self, split: Split) -> Scan:
         with progress.bar(f"pictures of {split.name}", len(split)) as advance:
@@ -125,6 +134,10 @@ class Contaminate:
             notes=_notes(scans),
         )
 
+    def _fewer_workers(self, scans: Sequence[Scan]) -> tuple[str, ...]:
+        most = max(map(len, scans))
+        return () if self.workers is None else machine.fewer("task.workers", self.workers, most)
+
     def _compare(self, scans: Sequence[Scan]) -> Found:
         with progress.bar("pairs of pictures", sum(map(len, scans)) ** 2 // 2) as advance:
             found = contaminate(
@@ -132,7 +145,7 @@ class Contaminate:
                 near_distance=self.near_distance,
                 weak_distance=self.weak_distance,
                 shown=max(self.compared, SHOWN),
-                workers=self.workers or 1,
+                workers=machine.helpers(self.workers or 1, machine.cores()),
                 progress=_steps(advance),
             )
         splits = {split.name: split for split in self.splits}
@@ -223,6 +236,7 @@ def _steps(advance: Callable[[int], None]) -> Callable[[int, int], None]:
 def _notes(scans: Sequence[Scan]) -> tuple[str, ...]:
     notes = []
     for scan in scans:
+        notes += [f"{scan.name}: {each}" for each in scan.notes]
         if scan.skipped:
             first = scan.skipped[0]
             notes.append(

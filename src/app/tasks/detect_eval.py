@@ -13,6 +13,7 @@ from PIL import Image
 from app.diagnosis.detection import DetectionEvaluation, EvaluationSet, evaluate, files
 from app.errors import UserError
 from app.job import Job
+from app.limits import FileOrFolder, Folder, NotNegative, Overlap, Positive
 from app.reporting import html, schema
 from app.reporting.detection_eval import crops, figures, page, tables, words
 from app.reporting.detection_eval.assembly import detection_report
@@ -20,6 +21,7 @@ from app.reporting.detection_eval.report import DetectionReport, FalseNegative, 
 from app.reporting.figures import save_png
 from app.reporting.lineage import Subject
 from app.runs import Run
+from app.tables import read_class_names
 from app.tasks import runs
 from app.tasks.pictures import PictureFolder
 from app.tracking import Store
@@ -36,7 +38,7 @@ class DetectEval:
         iou: smallest IoU of a match.
         images: folder of the pictures, to show the mistakes and to have YOLO's boxes in pixels; None for neither.
         box_format: of flat JSON: two corners, or a corner and the sides.
-        class_names: of YOLO's class numbers; None for those of ``classes.txt``, or the numbers.
+        class_names: of YOLO's class numbers, a list or a file; None for those of ``classes.txt``, or the numbers.
         coco: whether COCO's scores are measured, too.
         max_detections: the surest detections of an image and class that count there.
         resamples: bootstrap samples of the images.
@@ -48,22 +50,22 @@ class DetectEval:
 
     def __init__(
         self,
-        detections: str | None,
-        ground_truth: str | None,
+        detections: FileOrFolder,
+        ground_truth: FileOrFolder,
         *,
         store: Store,
-        seed: int = 0,
-        iou: float = 0.5,
-        images: str | None = None,
+        seed: NotNegative = 0,
+        iou: Overlap = 0.5,
+        images: Folder | None = None,
         box_format: Literal["xyxy", "xywh"] = "xyxy",
-        class_names: Sequence[str | int] | None = None,
+        class_names: str | Sequence[str | int] | None = None,
         coco: bool = True,
-        max_detections: int = 100,
-        resamples: int = 200,
-        shown: int = 100,
+        max_detections: Positive = 100,
+        resamples: Positive = 200,
+        shown: NotNegative = 100,
     ) -> None:
-        self.detections = _given("detections", detections, "what the detector found")
-        self.ground_truth = _given("ground_truth", ground_truth, "what is really there")
+        self.detections = _given("detections", detections)
+        self.ground_truth = _given("ground_truth", ground_truth)
         self.pictures = None if images is None else PictureFolder(images)
         self.store, self.seed, self.iou, self.images = store, seed, iou, images
         self.coco, self.max_detections, self.resamples, self.shown = coco, max_detections, resamples, shown
@@ -71,7 +73,7 @@ class DetectEval:
             self.ground_truth,
             self.detections,
             box_format=box_format,
-            class_names=None if class_names is None else tuple(map(str, class_names)),
+            class_names=None if class_names is None else read_class_names(class_names, "task.class_names"),
             image_sizes=self.pictures,
         )
 
@@ -171,11 +173,7 @@ def _is_truth(mistake: page.Mistake) -> bool:
     return spurious or isinstance(mistake, FalseNegative)
 
 
-def _given(key: str, path: str | None, what: str) -> Path:
-    if path is None:
-        raise UserError(
-            f"{key} must be given: {key}=PATH, {what}, as a JSON file or a folder of YOLO or VOC files"
-        )
+def _given(key: str, path: str) -> Path:
     found = Path(path).expanduser()
     if not found.exists():
         raise UserError(f"{key}: {path} does not exist")

@@ -6,7 +6,6 @@ the same command goes on once the labels are there.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,16 +13,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from app import progress
+from app import machine, progress
 from app.errors import UserError
 from app.estimation import Adaptive, ArrayOracle, LabelsNeeded, PartialOracle
 from app.estimation.estimate import Estimate as Estimated
 from app.estimation.evaluation import Evaluation, KnownPopulation, evaluate, generator
 from app.estimation.labels import Labels, no_labels
 from app.job import Job
+from app.limits import FileOrFolder, Level, NotNegative, Positive
 from app.reporting.estimate import assembly, files, recording, words
 from app.reporting.estimate.assembly import Cases
 from app.reporting.estimate.report import ARTIFACT, VERSION, EstimateReport, Failure, Settings, Use
+from app.reporting.estimate.to_label import TO_LABEL
 from app.reporting.lineage import Excluded, Subject
 from app.reporting.schema import Schema
 from app.runs import Run
@@ -31,6 +32,8 @@ from app.tasks import labelling, populations, runs
 from app.tasks.populations import Probing
 from app.tracking import Store
 
+MOST_REPETITIONS = 1_000_000
+"""Runs of an estimator: more is a slip of the finger, and takes memory for each."""
 REPETITIONS = 30
 """As in the DeepEST paper; rank estimators on 1,000."""
 _RUNS_A_PROCESS = 2000
@@ -74,7 +77,7 @@ class Estimate:
 
     def __init__(
         self,
-        population: str | None = None,
+        population: FileOrFolder | None = None,
         *,
         store: Store,
         model: Any = None,
@@ -82,20 +85,20 @@ class Estimate:
         train: Any = None,
         estimators: Mapping[str, Any] | None = None,
         trainer: Any = None,
-        seed: int = 0,
-        labels: str | None = None,
-        target_width: float | None = None,
-        repetitions: int | None = None,
-        budget: int | Sequence[int] = 200,
+        seed: NotNegative = 0,
+        labels: FileOrFolder | None = None,
+        target_width: Level | None = None,
+        repetitions: Positive | None = None,
+        budget: Positive | Sequence[Positive] = 200,
         use: Literal["evaluation", "labelling"] | None = None,
         columns: Mapping[str, str] | None = None,
         layer: str | None = None,
         training_classes: Literal["predicted", "true"] = "predicted",
-        level: float = 0.95,
+        level: Level = 0.95,
         sequences: bool = False,
-        workers: int | None = None,
-        decoders: int = 0,
-        batch_size: int = 128,
+        workers: Positive | None = None,
+        decoders: NotNegative = 0,
+        batch_size: Positive = 128,
     ) -> None:
         if population is None and model is None:
             raise UserError(
@@ -115,6 +118,8 @@ class Estimate:
         ):
             if value < least:
                 raise UserError(f"{name} must be {least} or more, not {value}")
+        if self.repetitions > MOST_REPETITIONS:
+            raise UserError(f"repetitions must be at most {MOST_REPETITIONS:,}, not {self.repetitions}")
         if not 0 < level < 1:
             raise UserError(f"task.level must lie between 0 and 1, such as 0.95, not {level}")
         if target_width is not None and not 0 < target_width < 1:
@@ -146,9 +151,8 @@ class Estimate:
             if not job.first:
                 return
             use = self._use(found)
-            about = replace(
-                about, notes=_once([*about.notes, *(n for each in found for n in each.population.notes)])
-            )
+            told = [*about.notes, *(note for each in found for note in each.population.notes)]
+            about = replace(about, notes=_once(told))
             blank = EstimateReport(
                 Schema(ARTIFACT, VERSION),
                 runs.run_block(run, self.store, job, started),
@@ -163,7 +167,8 @@ class Estimate:
             report = replace(report, run=runs.run_block(run, self.store, job, started))
             files.write(report, job.output, found, labels, self._pictures(found))
             recording.record(run, report, job.output)
-        runs.tell(job, run, words.closing_lines(report, job.output, run.url))
+        lines = words.closing_lines(report, job.output, run.url)
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers(found, use)), *lines])
 
     # -- populations ----------------------------------------------------------------------------------------------
 
@@ -306,11 +311,13 @@ class Estimate:
         budget, population = self.budgets[0], cases.population
         labelling.check_unchanged(blank.populations[0], cases.source, self.labels, job.output)
         known = labelling.known_labels(cases, self.labels, job.output)
+        subject = blank.subject
+        blank = replace(blank, subject=replace(subject, notes=_once([*subject.notes, *known.notes])))
         rng = generator(self.seed, population.name, estimator.name, budget, 0)
         try:
             estimate = estimator.run(population, PartialOracle(known.outcomes), budget, rng)
         except LabelsNeeded as needed:
-            command = files.with_labels(job.command, job.output / files.TO_LABEL)
+            command = files.with_labels(job.command, job.output / TO_LABEL)
             return replace(
                 blank, labelling=assembly.labels_needed(cases, known, needed, budget, command)
             ), known
@@ -323,11 +330,20 @@ class Estimate:
             example=estimator.name,
         ), known
 
+    def _fewer_workers(self, found: Sequence[Cases], use: str) -> tuple[str, ...]:
+        told: tuple[str, ...] = ()
+        if use == "evaluation" and self.workers is not None:
+            total = len(found) * len(self.budgets) * len(self.estimators) * self.repetitions
+            told += machine.fewer("task.workers", self.workers, total)
+        if self.probing is not None and self.probing.decoders:
+            batches = -(-len(self.probing.subject) // self.probing.batch_size) + 1
+            told += machine.fewer("task.decoders", self.probing.decoders, batches)
+        return told
+
     def _processes(self, total: int) -> int:
         if self.workers is not None:
-            return self.workers
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(cores, 8, total // _RUNS_A_PROCESS))
+            return machine.helpers(self.workers, total)
+        return max(1, min(machine.cores(), 8, total // _RUNS_A_PROCESS))
 
 
 def _budgets(budget: int | Sequence[int]) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from app import progress
 from app.diagnosis import LeakageCounts, QualityCounts
 from app.diagnosis.autopsy import Autopsy as Diagnosis
 from app.diagnosis.probabilities import Probabilities
+from app.images import NO_ENDING
 from app.integrity import (
     Quality,
     QualityLimits,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # what starts torch
     from app.inference.probe import Probed
     from app.tasks.autopsy import Autopsy
 
-NO_PICTURE = ("has no ending of a picture", "is a link")
+NO_PICTURE = (NO_ENDING, "is a link")
 """How the reasons begin for which a file was left out without being looked at."""
 RIGHT = 2
 """Of the explained pictures, so many are right predictions: what the model looks at where all is well."""

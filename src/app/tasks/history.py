@@ -9,6 +9,7 @@ from typing import Any
 
 from app.errors import UserError
 from app.job import Job
+from app.limits import Folder, Moment
 from app.reporting import html, schema
 from app.reporting.figures import save_png
 from app.reporting.history import assembly, figures, page, tables, words
@@ -43,10 +44,10 @@ class History:
         *,
         of: str | None = None,
         subject: str | None = None,
-        folder: str | None = None,
+        folder: Folder | None = None,
         experiment: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
         tags: Mapping[str, Any] | None = None,
     ) -> None:
         if folder is not None and (tags or experiment is not None):

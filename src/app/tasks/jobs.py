@@ -146,7 +146,7 @@ def _report(store: Store, folder: Path | None, info: RunInfo | None) -> dict[str
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         body = json.loads(path.read_text(encoding="utf-8"))
         return body if isinstance(body, dict) else None
     return None

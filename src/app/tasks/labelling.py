@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from app.errors import UserError
 from app.estimation.labels import Labels, no_labels, read_labels
-from app.reporting.estimate import files
+from app.reporting.estimate import files, to_label
 from app.reporting.estimate.assembly import Cases
 from app.reporting.estimate.report import PopulationBlock
 
@@ -49,7 +49,7 @@ def known_labels(cases: Cases, given: str | None, output: Path) -> Labels:
     known = no_labels(cases.population)
     if given is not None:
         known = read_labels(given, cases.population, cases.class_names)
-    filled = output / files.TO_LABEL
+    filled = output / to_label.TO_LABEL
     if filled.exists():
         known = known.over(read_labels(filled, cases.population, cases.class_names))
     return known
@@ -70,7 +70,7 @@ def check_unchanged(
         UserError: it is not the population that the earlier round asked about, and there are labels already.
     """
     before = files.asked_before(output)
-    if before is None or (given is None and not files.holds_labels(output)):
+    if before is None or (given is None and not to_label.holds_labels(output)):
         return
     if (before.name, before.key) == (block.name, block.key):
         return
@@ -81,5 +81,5 @@ def check_unchanged(
     parts = "the table has" if source == "table" else "pictures, model, task.train or task.layer have"
     raise UserError(
         f"{parts} changed since labels were asked for in {output}: undo that, or begin anew with another "
-        f"output=FOLDER (labels={output / files.TO_LABEL} takes the labels along)"
+        f"output=FOLDER (labels={output / to_label.TO_LABEL} takes the labels along)"
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from app.errors import UserError
+from app.limits import NotNegative, Positive, RunId, Tests
 from app.mutation.operator import Operator
 from app.scoring.detection import ScoreSettings
 from app.scoring.options import Scoring
@@ -28,14 +29,14 @@ def mutate(
     scoring: Scoring | ScoreSettings,
     trainer: Any,
     store: Store,
-    seed: int = 0,
+    seed: NotNegative = 0,
     engine: Literal["bank", "naive"] = "bank",
-    resume: str | None = None,
-    suites: Mapping[str, str | Sequence[int | str]] | None = None,
+    resume: RunId | None = None,
+    suites: Mapping[str, Tests | Sequence[int | str]] | None = None,
     smart: bool = False,
-    batch_size: int | None = None,
-    workers: int = 0,
-    group_size: int | None = None,
+    batch_size: Positive | None = None,
+    workers: NotNegative = 0,
+    group_size: Positive | None = None,
     save_json: bool = False,
     profile: Literal["paper", "deepluq"] | None = None,
 ) -> MutateClassifier | MutateDetector:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
@@ -13,14 +12,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from app import progress
+from app import machine, progress
 from app.diagnosis.signals import signals
 from app.inference import campaign
+from app.inference.batches import Batches
 from app.inference.blocks import BlockStore
 from app.inference.campaign import Examined, GroupOutcomes
 from app.job import Job
 from app.mutation import plan as planning
 from app.mutation import saliency
+from app.mutation.mutant import Mutant
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
 from app.reporting import curves, figures, html, mutate_page, schema, tables, text
@@ -39,6 +40,8 @@ from app.tasks import runs
 from app.tracking import Store
 
 SALIENCY_SAMPLES = 256
+OUTCOME_BYTES = 12
+"""Of one pass over one test case: class, confidence and shift."""
 
 
 class MutateClassifier:
@@ -95,6 +98,7 @@ class MutateClassifier:
         examined = self._examine()
         targets = Targets(examined.classifier.module, self._saliency(examined))
         drawn = planning.draw(self.operators, targets, self.seed)
+        self._refuse_too_many(drawn)
         with runs.opened(self.store, "mutate", job, subject=self.subject, resume=self.resume) as run:
             folder = runs.workplace(self.store, run)
             plan = planning.read(folder / "plan.json", self.operators)
@@ -123,9 +127,19 @@ class MutateClassifier:
             about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
             report = mutate_report(result, about, runs.subject_block(self.subject, notes), settings)
             _record(run, report, self._write(job, report, result))
-        shutil.rmtree(folder, ignore_errors=True)
         lines = text.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*(f"Note: {note}." for note in report.subject.notes), *lines])
+        runs.tell(job, run, [*runs.remarks(report.subject, self._fewer_workers()), *lines])
+
+    def _refuse_too_many(self, mutants: Sequence[Mutant]) -> None:
+        passes, cases = sum(each.repetitions for each in mutants), len(self.subject)
+        machine.refuse_above(
+            passes * cases * OUTCOME_BYTES,
+            f"the outcomes of {passes:,} passes of {len(mutants):,} mutants over {cases:,} test cases",
+            "fewer mutants (operators.NAME.count), repetitions or test cases (dataset.max_samples)",
+        )
+
+    def _fewer_workers(self) -> tuple[str, ...]:
+        return machine.fewer("task.workers", self.workers, Batches.count(len(self.subject), self.batch_size))
 
     def _examine(self) -> Examined:
         model, data = self.subject.model, self.subject.dataset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from app import progress
+from app import durable, machine, progress
 from app.errors import UserError
 from app.inference.campaign import Campaign, cut
 from app.inference.detection import campaign
+from app.inference.detection.batches import DetectorBatches
 from app.inference.detection.blocks import DetectionStore, repeated
 from app.inference.detection.campaign import ExaminedDetector, GroupDetections
 from app.inference.detection.rows import Semantics
@@ -125,8 +125,12 @@ class MutateDetector:
                 report = self._report(job, run, scored, started, notes)
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
-        shutil.rmtree(folder, ignore_errors=True)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.notes(self._fewer_workers()), *runs.left_out(report.subject), *lines])
+
+    def _fewer_workers(self) -> tuple[str, ...]:
+        batches = DetectorBatches.count(len(self.subject), self.batch_size)
+        return machine.fewer("task.workers", self.workers, batches)
 
     def _saved(self, plan: planning.Plan, place: Path) -> SavedDetections:
         names = self.subject.model.name, self.subject.dataset.name
@@ -256,14 +260,7 @@ def _child(mutant: Mutant, saved: SavedDetections) -> Child:
 
 def _moved(place: Path, output: Path) -> list[Path]:
     """All that lies in a folder, now in the output, in the place of what is called the same there."""
-    moved = []
-    for path in sorted(place.iterdir()):
-        target = output / path.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        path.replace(target)
-        moved.append(target)
-    return moved
+    return [durable.move(path, output / path.name) for path in sorted(place.iterdir())]
 
 
 def _record(run: Run, report: UamtReport, written: Sequence[Path]) -> None:

@@ -12,8 +12,6 @@ from app.errors import UserError
 from app.images import Unreadable
 from app.integrity.listing import list_pictures
 
-_ORIENTATION, _ON_ITS_SIDE = 0x0112, (5, 6, 7, 8)
-
 
 class PictureFolder(Mapping[str, tuple[float, float]]):
     """The pictures below a folder; as a mapping, the width and height of each, read when it is asked for.
@@ -62,10 +60,8 @@ class PictureFolder(Mapping[str, tuple[float, float]]):
             if file is None:
                 raise KeyError(name)
             try:
-                with images.opened(images.read(file)) as image:
-                    size = image.size
-                    if image.getexif().get(_ORIENTATION, 1) in _ON_ITS_SIDE:
-                        size = size[::-1]
+                with images.opened(images.read(file)) as (image, _):
+                    size = images.upright_size(image)
             except Unreadable as reason:
                 raise UserError(f"task.images: {file} {reason}, so its size is not known") from None
             self._sizes[name] = float(size[0]), float(size[1])

@@ -30,7 +30,8 @@ STORED, ABOUT = "population.npz", "population.json"
 KEY_TAG, DIGEST_TAG = "population_key", "population_digest"
 _VERSION = 1
 """Counts up when variables are computed otherwise."""
-_TABLES = {".csv", ".parquet", ".npz"}
+_TABLES = (".csv", ".tsv", ".parquet", ".npz")
+"""What is taken for a population in a folder."""
 
 
 def tables(place: str, columns: Mapping[str, str]) -> list[Cases]:
@@ -46,7 +47,7 @@ def tables(place: str, columns: Mapping[str, str]) -> list[Cases]:
         sorted(each for each in path.iterdir() if each.suffix.lower() in _TABLES) if path.is_dir() else [path]
     )
     if not files:
-        raise UserError(f"population={place} holds no table: .csv, .parquet or .npz")
+        raise UserError(f"population={place} holds no table: {', '.join(_TABLES)}")
     found = []
     for file in files:
         table = read_population(file, columns)
@@ -162,7 +163,7 @@ def _read_back(probing: Probing, store: Store) -> tuple[tuple[bytes, dict[str, A
         try:
             content = store.artifact(info.id, STORED).read_bytes()
             about = json.loads(store.artifact(info.id, ABOUT).read_text(encoding="utf-8"))
-        except (UserError, OSError, ValueError):
+        except (UserError, OSError, ValueError, RecursionError):
             continue
         if hashlib.sha256(content).hexdigest() == info.tags.get(f"assay.{DIGEST_TAG}"):
             return (content, about), ()

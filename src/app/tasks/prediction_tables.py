@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import UserError
+from app.tables import (
+    CASES,
+    LABELS,
+    CaseIndex,
+    Classes,
+    Column,
+    Table,
+    canonical,
+    known,
+    read_array,
+    read_class_names,
+    read_table,
+)
+from app.tables.table import repeated, short
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-LABEL_COLUMNS = ("label", "labels", "true_label", "target", "class", "y")
-"""Columns that hold true classes; case does not matter."""
-NAME_COLUMNS = ("path", "file", "image", "id", "case", "index")
-"""Columns that name the test cases."""
-ENDINGS = ".npy, .csv or .parquet"
+ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq")
+"""Of tables; arrays end in .npy."""
 NAME_FILES = ("classes.json", "classes.txt")
 """Where class names are looked for beside an array of probabilities."""
+CLASS_NAMES = "task.class_names"
+"""The key that gives them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +66,13 @@ class _Columns:
     """Names of the K columns; empty for an array."""
     labels: NDArray[Any] | None = None
     paths: tuple[str, ...] | None = None
+    lines: tuple[str, ...] = ()
+    """Where each row is, in words; empty for an array."""
+    notes: tuple[str, ...] = ()
+
+    def where(self, row: int) -> str:
+        """A row in words."""
+        return self.lines[row] if self.lines else f"row {row}"
 
 
 def read_predictions(
@@ -81,170 +97,217 @@ def read_predictions(
     Raises:
         UserError: what is missing, cannot be read, or does not fit together.
     """
-    table = _read(Path(probs), "probs")
+    wanted = None if class_names is None else read_class_names(class_names, CLASS_NAMES)
+    table = _read(Path(probs).expanduser(), "probs", wanted or ())
     if table.values.ndim != 2:
         shape = table.values.shape
         raise UserError(f"probs={probs} must hold one row a test case and one column a class, not {shape}")
-    names, notes = _class_names(table, class_names)
+    names, notes = _class_names(table, wanted)
     if table.columns and set(names) == set(table.columns):
         order = [table.columns.index(name) for name in names]
         table = replace(table, values=table.values[:, order])
-    source = _labels_of(table, labels, given)
+    source, found, more = _labels_of(table, labels, given)
+    numbers = _numbered(source, found, names, f"labels={labels}" if labels else f"probs={probs}")
     size = len(table.values)
     return PredictionTable(
         probs=table.values,
-        labels=_numbered(source, names, labels or probs),
+        labels=numbers,
         class_names=names,
         paths=table.paths or tuple(f"case-{case:05d}" for case in range(size)),
         names=(_stem(Path(probs)), _stem(Path(labels)) if labels else _stem(Path(probs))),
-        digests=(_digest(table.values), _digest(source)),
-        notes=notes,
+        digests=(_digest(table.values), _digest(numbers)),
+        notes=tuple(dict.fromkeys((*table.notes, *notes, *more))),
     )
 
 
-def _labels_of(table: _Columns, labels: str | None, given: NDArray[Any] | None) -> NDArray[Any]:
+def _labels_of(
+    table: _Columns, labels: str | None, given: NDArray[Any] | None
+) -> tuple[NDArray[Any], tuple[str, ...], tuple[str, ...]]:
+    """The labels in the order of the probabilities; where each stands, in words; and what is to be said about them."""
     if labels is None:
         found = table.labels if table.labels is not None else given
         if found is None:
+            endings = f".npy, {', '.join(ENDINGS)}"
             raise UserError(
-                f"labels must be given: labels=FILE ({ENDINGS}), or a column {LABEL_COLUMNS[0]!r} in {table.path}"
+                f"labels must be given: labels=FILE ({endings}), or a column {LABELS[0]!r} in {table.path}"
             )
-        return found
-    other = _read(Path(labels), "labels")
+        return found, table.lines if table.labels is not None else (), ()
+    other = _read(Path(labels).expanduser(), "labels")
     found = other.labels
     if found is None:
         found = other.values
         if found.ndim == 2 and found.shape[1] != 1:
             raise UserError(
-                f"labels={labels} must hold one column of labels, or one called {LABEL_COLUMNS[0]!r}, "
+                f"labels={labels} must hold one column of labels, or one called {LABELS[0]!r}, "
                 f"not {found.shape[1]} columns"
             )
         found = found.reshape(-1) if found.ndim == 2 else found
-    if table.paths is None or other.paths is None or other.paths == table.paths:
-        return found
-    place = {path: row for row, path in enumerate(other.paths)}
-    if len(place) < len(other.paths):
-        twice = next(path for row, path in enumerate(other.paths) if place[path] != row)
+    order = _paired(table, other, labels)
+    if order is None:
+        return found, other.lines, other.notes
+    lines = tuple(other.where(row) for row in order)
+    return found[order], lines, other.notes
+
+
+def _paired(table: _Columns, other: _Columns, labels: str) -> list[int] | None:
+    """The row of the labels that belongs to each row of the probabilities; None where their order is the same.
+
+    Raises:
+        UserError: the labels name their test cases and the probabilities do not, or their names do not fit.
+    """
+    if other.paths is None or other.paths == table.paths:
+        return None
+    twice = repeated(other.paths)
+    if twice is not None:
         raise UserError(f"labels={labels} names {twice!r} twice: give each test case one label")
-    lacking = [path for path in table.paths if path not in place]
+    size = len(table.values)
+    own = table.paths
+    if own is None:
+        if set(other.paths) != {str(row) for row in range(size)}:
+            raise UserError(
+                f"labels={labels} names its test cases (the first: {other.paths[0]!r}) and {table.path} does not, so "
+                "that it is not known which row is which: give the probabilities a column of the same names, or leave "
+                "the names out if both are in one order"
+            )
+        own = tuple(map(str, range(size)))
+    rows = CaseIndex(own).rows(other.paths)
+    place = {row: number for number, row in enumerate(rows) if isinstance(row, int)}
+    lacking = [path for row, path in enumerate(own) if row not in place]
     if lacking:
         raise UserError(
             f"labels={labels} has no label for {len(lacking)} test cases of {table.path} (first: {lacking[0]})"
         )
-    return found[[place[path] for path in table.paths]]
+    if len(place) < sum(isinstance(row, int) for row in rows):
+        seen: dict[int, str] = {}
+        for row, path in zip(rows, other.paths, strict=True):
+            if isinstance(row, int) and row in seen:
+                raise UserError(
+                    f"labels={labels}: {seen[row]!r} and {path!r} are both {own[row]!r}: give each test case one label"
+                )
+            if isinstance(row, int):
+                seen[row] = path
+    return [place[row] for row in range(size)]
 
 
-def _numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> NDArray[Any]:
+def _numbered(labels: NDArray[Any], lines: Sequence[str], names: tuple[str, ...], where: str) -> NDArray[Any]:
     """Labels as numbers; names of classes are looked up."""
     if labels.dtype.kind not in "OUS":
         return labels
-    words = labels.astype(np.str_).tolist()
-    place = {name: number for number, name in enumerate(names)}
-    unknown = [word for word in words if word not in place]
-    if unknown:
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        raise UserError(
-            f"{where} has labels that are no class, the first is {unknown[0]!r}; allowed: {shown} "
-            "(task.class_names gives the names in training order)"
-        )
-    return np.array([place[word] for word in words], dtype=np.int64)
+    classes = Classes(names)
+    numbers = []
+    for row, word in enumerate(labels.astype(np.str_).tolist()):
+        try:
+            numbers.append(classes.number(word))
+        except KeyError as error:
+            place = lines[row] if lines else f"row {row}"
+            if not word.strip():
+                raise UserError(f"{where} has no label in {place}") from None
+            shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+            raise UserError(
+                f"{where} has labels that are no class, the first is {error.args[0] or repr(word)} ({place}); allowed: "
+                f"{shown} ({CLASS_NAMES} gives the names in training order)"
+            ) from None
+    return np.array(numbers, dtype=np.int64)
 
 
 # -- class names --------------------------------------------------------------------------------------------------
 
 
-def _class_names(
-    table: _Columns, given: str | Sequence[str] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if isinstance(given, str):
-        return _names_in(Path(given)), ()
+def _class_names(table: _Columns, given: tuple[str, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if given is not None:
-        return tuple(map(str, given)), ()
+        return given, ()
     if table.columns:
         return table.columns, ()
     for name in NAME_FILES:
         beside = table.path.with_name(name)
         if beside.is_file():
-            return _names_in(beside), (f"class names are taken from {name} beside the probabilities",)
+            return read_class_names(beside, ""), (
+                f"class names are taken from {name} beside the probabilities",
+            )
     return tuple(map(str, range(table.values.shape[1]))), ("no class names were given: classes are numbers",)
-
-
-def _names_in(path: Path) -> tuple[str, ...]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() != ".json":
-            return tuple(line.strip() for line in text.splitlines() if line.strip())
-        found = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise UserError(f"class names cannot be read from {path}: {_line(error)}") from None
-    if not isinstance(found, list):
-        raise UserError(f"{path} must hold a JSON list of class names, not a {type(found).__name__}")
-    return tuple(map(str, found))
 
 
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, key: str) -> _Columns:
-    if not path.is_file():
-        raise UserError(f"{key}={path} " + ("is no file" if path.exists() else "does not exist"))
+def _read(path: Path, key: str, classes: Sequence[str] = ()) -> _Columns:
     ending = path.suffix.lower()
     if ending == ".npy":
-        try:
-            return _Columns(path, np.load(path, allow_pickle=False))
-        except (ValueError, OSError, EOFError) as error:
-            reason = _line(error)
-            if "allow_pickle" in reason:
-                reason = "it holds pickled Python objects, which are not loaded; save numbers or text"
-            raise UserError(f"{key}={path} cannot be read as an array: {reason}") from None
-    if ending not in {".csv", ".parquet"}:
-        raise UserError(f"{key}={path} must end in {ENDINGS}")
-    import pandas as pd  # noqa: PLC0415 - slow to import, and only needed for tables
-
-    try:
-        frame = pd.read_csv(path, encoding="utf-8-sig") if ending == ".csv" else pd.read_parquet(path)
-    except Exception as error:
-        raise UserError(f"{key}={path} cannot be read as a table: {_line(error)}") from None
-    return _columns(frame, path, key)
-
-
-def _columns(frame: pd.DataFrame, path: Path, key: str) -> _Columns:
-    if not len(frame):
+        return _Columns(path, read_array(path, key))
+    if path.is_file() and ending not in ENDINGS:
+        raise UserError(f"{key}={path} must end in .npy, {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    names = known(CASES, LABELS, [canonical(each) for each in classes])
+    table = read_table(path, names, key)
+    if not table.size:
         raise UserError(f"{key}={path} has no rows")
-    by_name = {str(name).strip().lower(): name for name in frame.columns}
-    label = next((by_name[name] for name in LABEL_COLUMNS if name in by_name), None)
-    named = next((by_name[name] for name in NAME_COLUMNS if name in by_name), None)
-    rest = [name for name in frame.columns if name not in {label, named}]
-    words = None if label is None else frame[label].to_numpy()
-    if words is not None and words.dtype.kind == "f" and not np.isfinite(words).all():
-        row = int(np.argmin(np.isfinite(words)))
-        raise UserError(f"{key}={path} has no label in row {row}")
-    values: NDArray[Any] = frame[rest].to_numpy() if rest else np.zeros((len(frame), 0))
+    if not table.header:
+        return _array(table, key)
+    label = next((each for each in table.candidates(LABELS) if not _of_class(each, classes)), None)
+    case = next((each for each in [table.cases()] if each is not None and not _of_class(each, classes)), None)
+    rest = [column for column in table.columns.values() if column is not label and column is not case]
     if key == "probs":
-        for name in rest:
-            if frame[name].dtype.kind not in "fiu":
-                bad = frame[name][[not _is_number(each) for each in frame[name]]]
-                shown = f"{bad.iloc[0]!r} in row {bad.index[0]}" if len(bad) else f"{frame[name].dtype}"
-                raise UserError(
-                    f"{key}={path}: column {name!r} holds {shown}, which is no number: "
-                    "beside labels and names there may only be one column a class"
-                )
-        values = values.astype(np.float64)
+        values = _matrix(table, rest)
+    elif label is None and len(rest) == 1:
+        label, values = rest[0], np.zeros((table.size, 0))
+    else:
+        values = np.zeros((table.size, len(rest)))
     return _Columns(
         path=path,
         values=values,
-        columns=tuple(map(str, rest)),
-        labels=words,
-        paths=None if named is None else tuple(map(str, frame[named])),
+        columns=tuple(column.name for column in rest),
+        labels=None if label is None else np.array(label.words(), dtype=object),
+        paths=None if case is None else tuple(case.words()),
+        lines=tuple(table.where(row) for row in range(table.size)),
+        notes=table.notes,
     )
 
 
-def _is_number(value: object) -> bool:
-    try:
-        float(str(value))
-    except ValueError:
-        return False
-    return True
+def _of_class(column: Column, classes: Sequence[str]) -> bool:
+    """Whether a column that is called like names or labels is a class's: its values are none of either."""
+    return column.name in classes or (column.numbers is not None and not column.whole)
+
+
+def _matrix(table: Table, columns: Sequence[Column]) -> NDArray[np.float64]:
+    """(N, K): the numbers of the columns.
+
+    Raises:
+        UserError: a cell is none.
+    """
+    for column in columns:
+        if column.bad is not None:
+            row, cell = column.bad
+            raise UserError(
+                f"{table.shown}: column {column.name!r} holds {short(cell)} in {table.where(row)}, which is no number: "
+                "beside labels and names there may only be one column a class"
+            )
+    if not columns:
+        raise UserError(f"{table.shown} must hold one column a class; it has: {table.listed}")
+    return np.stack([table.require_numbers(column) for column in columns], axis=1)
+
+
+def _array(table: Table, key: str) -> _Columns:
+    """A table without a header line: what an array would hold."""
+    columns = list(table.columns.values())
+    note = f"{table.path.name} has no header line: it was read as an array"
+    lines = tuple(table.where(row) for row in range(table.size))
+    if all(column.numbers is not None for column in columns):
+        values = np.stack([table.require_numbers(column) for column in columns], axis=1)
+        if key == "labels" and len(columns) == 1:
+            return _Columns(table.path, values, labels=_words(columns[0]), lines=lines, notes=(note,))
+        return _Columns(table.path, values, lines=lines, notes=(*table.notes, note))
+    if key == "labels" and len(columns) == 1:
+        return _Columns(
+            table.path, np.zeros((table.size, 0)), labels=_words(columns[0]), lines=lines, notes=(note,)
+        )
+    first = ", ".join(short(column.words()[0]) for column in columns[:3])
+    raise UserError(
+        f"{table.shown}: {table.where(0)} is no header but a case ({first}): put a line with the names of the columns "
+        f"before it, such as {'path and a name for each class' if key == 'probs' else 'path and label'}"
+    )
+
+
+def _words(column: Column) -> NDArray[Any]:
+    return np.array(column.words(), dtype=object)
 
 
 def _stem(path: Path) -> str:
@@ -253,10 +316,5 @@ def _stem(path: Path) -> str:
 
 def _digest(values: NDArray[Any]) -> str:
     """SHA-256 of shape, type and content."""
-    plain = values if values.dtype.kind not in "O" else values.astype(np.str_)
-    head = f"{plain.dtype.str}|{plain.shape}|".encode()
-    return hashlib.sha256(head + np.ascontiguousarray(plain).tobytes()).hexdigest()
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    head = f"{values.dtype.str}|{values.shape}|".encode()
+    return hashlib.sha256(head + np.ascontiguousarray(values).tobytes()).hexdigest()

@@ -12,13 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app import workplaces
-from app.errors import UserError
+from app import durable, faults, interrupts, workplaces
+from app.errors import Fault, UserError
 from app.job import Job
 from app.reporting import lineage
 from app.runs import Run, SilentRun
 from app.tasks import ranks
 from app.tracking import Store
+from app.visible import visible
 
 if TYPE_CHECKING:  # it starts torch, which not every task needs
     from app.subjects.detection.subject import DetectorSubject
@@ -28,6 +29,8 @@ if TYPE_CHECKING:  # it starts torch, which not every task needs
 
 RUN_VARIABLE = "ASSAY_RUN_ID"
 """Tells the processes of one job which run is theirs."""
+_NOTE = "fault-"
+"""How the name of what a further process leaves for the first one begins."""
 LIBRARIES = ("assay", "torch", "torchvision", "pytorch-lightning", "numpy", "scipy", "mlflow", "hydra-core")
 
 
@@ -43,42 +46,87 @@ def opened(
     """The parent run of this invocation, ended when the block ends; a silent one in further processes.
 
     Raises:
-        UserError: the store cannot be reached, or the run to resume is another configuration's.
+        UserError: the store cannot be reached, or the run to resume is another configuration's; or it is what the
+            block raised before anything was computed, and no run is left.
+        Fault: whatever else ends the block; the run has FAILED, and is kept.
     """
     if not job.first:
-        silent = SilentRun()
-        if RUN_VARIABLE not in os.environ:
-            raise UserError(
-                "several processes must be started by the trainer: trainer=ddp or trainer=ddp_cpu, one command"
-            )
-        silent.id = ranks.told(os.environ[RUN_VARIABLE])
-        yield silent
+        yield from _further(store)
         return
     run = _new(store, task, job, subject) if resume is None else _resumed(store, job, subject, resume)
+    place = workplace(store, run)
     resumable = "resume" in job.config["task"]
+    kept = f"what was done is kept: go on with resume={run.id}"
+    go_on = kept if resumable else f"{task} keeps nothing half done: run the same command again"
+    go_on = "" if job.quiet else go_on  # the larger job says what is kept
+    done, before = False, _identity(job.output)
     os.environ[RUN_VARIABLE] = ranks.told(run.id)
     try:
         with run:
             if resume is None:
                 _describe(run, job, subject)
             yield run
-    except UserError:
+            if (
+                _identity(job.output) != before
+            ):  # what was written before is lost, whoever made the folder again
+                raise Fault(f"the output folder {job.output} was deleted while the run went on")
+        done = True
+    except UserError as error:
+        if run.is_kept:
+            raise Fault(str(error), go_on) from error
         if resume is None:  # a mistake leaves nothing behind
-            shutil.rmtree(workplace(store, run), ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
             run.discard()
         raise
     except KeyboardInterrupt as error:
-        if job.quiet or str(error):  # the larger job says what is kept
+        if job.quiet or str(error):
             raise
-        kept = f"what was done is kept: go on with resume={run.id}"
-        said = kept if resumable else f"{task} keeps nothing half done: run the same command again"
         with suppress(Exception):
-            run.describe(f"Interrupted; {said}")
-        raise KeyboardInterrupt(f"interrupted; {said}") from None
+            run.describe(f"Interrupted; {go_on}")
+        raise KeyboardInterrupt(f"interrupted; {go_on}") from None
+    except Exception as error:
+        cause = faults.cause(error)
+        raise Fault(": ".join([cause, *_told_by_others(place)]), go_on) from error
     finally:
         os.environ.pop(RUN_VARIABLE, None)
-        if not resumable:
-            shutil.rmtree(workplace(store, run), ignore_errors=True)
+        if done or not resumable:
+            with interrupts.held():
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of the same name; None if there is none."""
+    with suppress(OSError):
+        facts = folder.stat()
+        return facts.st_dev, facts.st_ino
+    return None
+
+
+def _further(store: Store) -> Iterator[Run]:
+    """The silent run of a further process; what befalls it is left for the first one, which speaks."""
+    silent = SilentRun()
+    if RUN_VARIABLE not in os.environ:
+        raise UserError(
+            "several processes must be started by the trainer: trainer=ddp or trainer=ddp_cpu, one command"
+        )
+    silent.id = ranks.told(os.environ[RUN_VARIABLE])
+    try:
+        yield silent
+    except Exception as error:
+        with suppress(OSError):
+            note = workplace(store, silent) / f"{_NOTE}{os.environ.get('LOCAL_RANK', os.getpid())}"
+            durable.write(faults.cause(error).encode(), note)
+        raise
+
+
+def _told_by_others(place: Path) -> list[str]:
+    """What befell further processes."""
+    told = []
+    for note in sorted(place.glob(f"{_NOTE}*")):
+        with suppress(OSError):
+            told.append(note.read_text(encoding="utf-8"))
+            note.unlink()
+    return told[:1]
 
 
 def _new(store: Store, task: str, job: Job, subject: Tested | None) -> Run:
@@ -113,9 +161,35 @@ def _resumed(store: Store, job: Job, subject: Tested | None, resume: str) -> Run
 
 def tell(job: Job, run: Run, lines: Sequence[str]) -> None:
     """Says the lines that a command ends with, and keeps them as what MLflow's pages say of the run."""
-    with suppress(Exception):  # all is done and filed
-        run.describe("\n\n".join(line.strip() for line in lines if line and not line.startswith("MLflow: ")))
-    job.say(lines)
+    with interrupts.held(), suppress(Exception):  # all is done and filed
+        told = (visible(line.strip()) for line in lines if line and not line.startswith("MLflow: "))
+        run.describe("\n\n".join(told))
+    with interrupts.held():
+        job.say(lines)
+
+
+def remarks(subject: lineage.Subject, more: Sequence[str] = ()) -> list[str]:
+    """The lines that say what a reader should know before any number: notes, and what was left out.
+
+    Args:
+        subject: has notes of its own.
+        more: of this machine, which are in no report: equal settings give equal ones everywhere.
+    """
+    return [*notes([*subject.notes, *more]), *left_out(subject)]
+
+
+def notes(told: Sequence[str]) -> list[str]:
+    """A line a note."""
+    return [f"Note: {each}." for each in told]
+
+
+def left_out(subject: lineage.Subject) -> list[str]:
+    """The line that says how much of the data is in no number, and the first of it; none if all is."""
+    if not subject.excluded:
+        return []
+    first, n = subject.excluded[0], len(subject.excluded)
+    told = f"{n:,} files or cases were left out, such as" if n > 1 else "one file or case was left out:"
+    return [f"Note: {told} {first.path}, which {first.reason}. The report lists all that was left out."]
 
 
 def workplace(store: Store, run: Run) -> Path:

@@ -10,9 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from app import progress
+from app import durable, progress
 from app.errors import UserError
 from app.job import Job
+from app.limits import File, Folder, NotNegative, Positive
 from app.reporting import html, schema
 from app.reporting.figures import save_png
 from app.reporting.lineage import Subject
@@ -53,26 +54,22 @@ class Score:
 
     def __init__(
         self,
-        predictions: str | None,
+        predictions: Folder,
         *,
         scoring: ScoreSettings,
         store: Store,
-        seed: int = 0,
+        seed: NotNegative = 0,
         profile: Literal["paper", "deepluq"] | None = None,
-        repetitions: int | None = None,
+        repetitions: Positive | None = None,
         dataset: str | None = None,
         models: Sequence[str] = (),
         operators: Sequence[str] = (),
-        images: str | Sequence[str] | None = None,
-        suites: Mapping[str, str | Sequence[str]] | None = None,
-        unchanged: str | None = None,
+        images: File | Sequence[str] | None = None,
+        suites: Mapping[str, File | Sequence[str]] | None = None,
+        unchanged: Folder | None = None,
         case: str = "",
         allow_unsafe_load: bool = False,
     ) -> None:
-        if predictions is None:
-            raise UserError(
-                "predictions must be given: predictions=DIR, a DeepLUQ folder tree or a folder of .npz files"
-            )
         if not isinstance(scoring, ScoreSettings):
             raise UserError("scoring must be one for detectors: scoring=detection")
         if profile == "deepluq" and unchanged is not None:
@@ -179,8 +176,7 @@ class Score:
             html.write_page(page.uamt_page(report), place / "report.html")
             files = sorted(path.relative_to(place) for path in place.rglob("*") if path.is_file())
             for file in files:
-                (output / file).parent.mkdir(parents=True, exist_ok=True)
-                (place / file).replace(output / file)
+                durable.move(place / file, output / file)
         return [output / part for part in dict.fromkeys(file.parts[0] for file in files)]
 
     def _write_tables(self, place: Path, source: Source, found: ScoredSource) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from app import images
 from app.errors import UserError
-from app.images import Unreadable
+from app.images import USUAL, Decoding, Unreadable
 from app.integrity import Scan, Skipped, scan_folder, scan_images
 from app.integrity.pictures import decode, in_memory
 from app.integrity.scan import Progress
@@ -59,11 +59,12 @@ class FolderSplit:
         name: of the split.
         folder: its root.
         classes: whether the subfolders are classes.
+        decoding: what the formats of files leave open.
     """
 
-    def __init__(self, name: str, folder: str, *, classes: bool) -> None:
+    def __init__(self, name: str, folder: str, *, classes: bool, decoding: Decoding = USUAL) -> None:
         self.name, self.where = name, folder
-        self._root, self._classes = Path(folder).expanduser(), classes
+        self._root, self._classes, self._decoding = Path(folder).expanduser(), classes, decoding
         if not self._root.is_dir():
             state = "is no folder" if self._root.exists() else "does not exist"
             raise UserError(f"task.splits.{name}: {folder} {state}; give a folder of pictures")
@@ -73,19 +74,26 @@ class FolderSplit:
 
     def scan(self, workers: int | None, told: Progress) -> Scan:
         """Every file is read once."""
-        return scan_folder(self._root, name=self.name, classes=self._classes, workers=workers, progress=told)
+        return scan_folder(
+            self._root,
+            name=self.name,
+            classes=self._classes,
+            workers=workers,
+            progress=told,
+            decoding=self._decoding,
+        )
 
     def grey(self, path: str) -> Image.Image | None:
         """From the file, which may be gone by now."""
         try:
-            return decode(images.read(self._root / path)).grey
+            return decode(images.read(self._root / path), self._decoding).grey
         except Unreadable:
             return None
 
     def load(self, path: str) -> Image.Image | None:
         """From the file, which may be gone by now."""
         try:
-            return images.decode(images.read(self._root / path))
+            return images.decode(images.read(self._root / path), self._decoding)
         except Unreadable:
             return None
 
@@ -140,7 +148,7 @@ class DataSplit:
 
 
 def read_splits(
-    given: Mapping[str, Any], *, classes: bool, plant: Any, seed: int
+    given: Mapping[str, Any], *, classes: bool, plant: Any, seed: int, decoding: Decoding = USUAL
 ) -> tuple[tuple[Split, ...], tuple[tuple[Planting, Plant], ...]]:
     """The splits, in their order, and what was planted in them.
 
@@ -149,6 +157,7 @@ def read_splits(
         classes: whether the subfolders of folders are classes.
         plant: copies to plant; None for none.
         seed: of what is planted.
+        decoding: what the formats of files in folders leave open.
 
     Raises:
         UserError: no split, one that is no folder nor a data set, or nothing to plant in.
@@ -170,7 +179,7 @@ def read_splits(
     return tuple(
         DataSplit(name, datasets[name])
         if name in datasets
-        else FolderSplit(str(name), given[name], classes=classes)
+        else FolderSplit(str(name), given[name], classes=classes, decoding=decoding)
         for name in given
     ), planted
 

@@ -48,13 +48,13 @@ def test_a_pickle_of_anything_else_is_refused_and_not_run(tmp_path, capsys, cont
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.json", b"[", "malformed JSON"),
-        ("a.json", b'{"a": 1}', "one list of image names"),
-        ("a.json", b"[1]", "one list of image names"),
+        ("a.json", b"[", "is not JSON"),
+        ("a.json", b'{"a": 1}', "one list of"),
+        ("a.json", b"[1]", "one list of"),
         ("a.json", b"[]", "lists no image"),
         ("a.txt", b"\n# nothing\n", "lists no image"),
         ("a.txt", b"x/a.jpg\ny/a.png\n", "lists image 'a' twice"),
-        ("a.txt", b"\xff\xfe\xff", "not UTF-8"),
+        ("a.txt", b"\xff\xfe\xff", "is not UTF-16-LE text"),
         ("a.pkl", b"garbage", "only a pickled list of paths"),
         ("a.pkl", b"", "only a pickled list of paths"),
     ],
@@ -66,5 +66,5 @@ def test_lists_out_of_form_are_told(tmp_path, name, content, sentence):
 
 
 def test_a_missing_list_is_told(tmp_path):
-    with pytest.raises(UserError, match="no readable list of images"):
+    with pytest.raises(UserError, match="does not exist"):
         read_image_list(tmp_path / "none.txt")

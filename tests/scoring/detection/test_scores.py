@@ -174,7 +174,7 @@ def test_logs_that_do_not_fit_are_refused(scene, one_image):
         ({"p0": 1.0}, "p0 must lie"),
         ({"level": 95}, "level must lie"),
         ({"semantics": "logits"}, "semantics must be one of"),
-        ({"resamples": 0}, "resamples must be at least 1"),
+        ({"resamples": 0}, "resamples must be from 1 to 100,000"),
         ({"repetitions": 0}, "repetitions must be at least 1"),
         ({"profile": "deepluq", "p0": 0.1}, "profile deepluq has threshold 0.5 and p0 0.01"),
     ],

@@ -77,7 +77,7 @@ def test_what_labels_mean(given, background, names, labels):
         ({"class_names": []}, "names no class"),
         ({"class_names": ["__background__"]}, "names no class"),
         ({"class_names": ["a", "b", "a"]}, "must be different and not empty, but holds 'a'"),
-        ({"class_names": ["a", ""]}, "must be different and not empty, but holds ''"),
+        ({"class_names": ["a", ""]}, "entry 1 is empty"),
         ({"class_names": ["background", "a"], "background": False}, "but model.background is false"),
     ],
 )

@@ -49,7 +49,12 @@ def test_items_are_the_embedded_test_images():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"n": 0}, "n must be at least 1"), ({"seed": -1}, "seed must be 0")]
+    ("options", "message"),
+    [
+        ({"n": 0}, "n must be from 1 to 100,000"),
+        ({"n": 10**9}, "n must be from 1"),
+        ({"seed": -1}, "seed must be 0"),
+    ],
 )
 def test_bad_options(options, message):
     with pytest.raises(UserError, match=message):

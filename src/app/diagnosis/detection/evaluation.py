@@ -30,6 +30,9 @@ from app.errors import UserError
 SHOWN = 100
 """False positives and missed boxes that are listed."""
 
+MOST_RESAMPLES = 100_000
+"""Of a bootstrap: more is a slip of the finger, and takes hours."""
+
 
 @dataclass(frozen=True)
 class ClassScores:
@@ -132,6 +135,8 @@ def evaluate(
     """
     if not BACKGROUND < iou <= 1:
         raise UserError(f"iou must be above {BACKGROUND} and at most 1, not {iou}")
+    if resamples > MOST_RESAMPLES:
+        raise UserError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}")
     if max_detections < 1 or resamples < 1 or shown < 0:
         raise UserError(
             f"max_detections and resamples must be at least 1 and shown at least 0, not {max_detections}, "

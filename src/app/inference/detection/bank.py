@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from app.detections import Detections
 from app.errors import UserError
+from app.faults import short_of_memory
 from app.inference.bank import sharing
 from app.inference.batches import Batch
 from app.inference.detection.batches import same_size
@@ -226,9 +227,9 @@ class DetectorBank(pl.LightningModule):
         if mutant.key not in self._failed:
             try:
                 return self._mutant(mutant, part, start)
-            except (torch.OutOfMemoryError, MemoryError):
-                raise
             except Exception as error:
+                if short_of_memory(error):  # it says nothing about the mutant
+                    raise
                 text = (str(error).strip() or type(error).__name__).splitlines()[0]
                 self._failed[mutant.key] = f"{type(error).__name__}: {text}"[:300]
         return [[self._none] * len(part.images) for _ in range(mutant.repetitions)]

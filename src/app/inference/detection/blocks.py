@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app import durable
 from app.detections import DetectionLog, Detections, ranges
 
 _DIGEST = 32
@@ -116,15 +116,7 @@ class DetectionStore:
         arrays = {name: getattr(block, name) for name in _ARRAYS}
         np.savez(buffer, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays)
         content = buffer.getvalue()
-        path = self.path(block.group, block.batch)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        with temporary.open("wb") as file:
-            file.write(hashlib.sha256(content).digest())
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        durable.write(hashlib.sha256(content).digest() + content, self.path(block.group, block.batch))
 
     def read(self, group: int, batch: int) -> DetectionBlock | None:
         """The block, None if it is absent or damaged."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -15,7 +14,8 @@ from PIL import Image
 from torch import Tensor, nn
 
 from app.detections import DetectionLog
-from app.errors import UserError
+from app.errors import Fault, UserError
+from app.faults import short_of_memory
 from app.inference.batches import Images
 from app.inference.campaign import Campaign, Engine
 from app.inference.detection.bank import DetectorBank, DetectorSetup
@@ -24,6 +24,7 @@ from app.inference.detection.blocks import DetectionBlock, DetectionStore
 from app.inference.detection.outputs import RowForm, detections_of, results_of
 from app.inference.detection.replay import DetectorReplay
 from app.inference.detection.rows import NotFiniteError, Semantics, find_class_rows
+from app.inference.passes import predict
 
 log = logging.getLogger(__name__)
 
@@ -111,9 +112,11 @@ def examine(
             )
             for result in stock if form.source != "shim" else ():
                 detections_of(result, form)
-        except (UserError, KeyboardInterrupt):
+        except (UserError, Fault, KeyboardInterrupt):
             raise
         except Exception as error:
+            if short_of_memory(error):
+                raise
             line = " ".join(str(error).split())[:200]
             shape = tuple(first[0].shape)
             raise UserError(f"the detector cannot be tested on images of shape {shape}: {line}") from error
@@ -168,8 +171,7 @@ def run(
 
             bank = DetectorBank(setup, mutants, save=save, group=group, replay=replay)
             with nullcontext() if replay is None else replay.installed():
-                _predict(trainer, bank, batches, workers)
-            trainer.strategy.barrier()
+                predict(trainer, bank, batches.loader(workers))
         mistake = store.error(group, count)
         if mistake is not None:  # on every rank, so that all of them stop
             raise UserError(mistake)
@@ -188,14 +190,6 @@ def run(
                 ),
                 found.notes,
             )
-
-
-def _predict(trainer: Any, bank: DetectorBank, batches: DetectorBatches, workers: int) -> None:
-    try:
-        trainer.predict(bank, dataloaders=batches.loader(workers), return_predictions=False)
-    except SystemExit as error:  # Lightning's way to end after an interrupt
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt from error
 
 
 def _later(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 from app.comparison.results import Delta
 from app.reporting.compare.report import CompareReport
 from app.reporting.schema import write_bytes
+from app.tables import csv_bytes
 
 COLUMNS = (
     "key",
@@ -58,11 +57,7 @@ def write_deltas(report: CompareReport, path: Path) -> Path:
     Raises:
         UserError: the file cannot be written.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
-    lines.writerows(_row(each) for each in report.deltas)
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    return write_bytes(csv_bytes(COLUMNS, map(_row, report.deltas)), path)
 
 
 def metrics(report: CompareReport) -> dict[str, float | None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +12,7 @@ from app.integrity.findings import RISKS
 from app.integrity.suggestions import Suggestion
 from app.reporting.contamination.report import ContaminationReport
 from app.reporting.schema import write_bytes
+from app.tables import csv_bytes
 
 COLUMNS = tuple(item.name for item in fields(Suggestion))
 """Of a suggestion."""
@@ -73,8 +72,4 @@ def _rows(table: Mapping[str, Sequence[Any]]) -> Iterable[tuple[Any, ...]]:
 
 
 def _write(names: Sequence[str], rows: Iterable[Sequence[Any]], path: Path) -> Path:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    return write_bytes(csv_bytes(names, rows), path)

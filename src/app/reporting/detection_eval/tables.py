@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 from app.reporting.detection_eval.report import DetectionReport
 from app.reporting.schema import write_bytes
+from app.tables import csv_bytes
 
 CLASS_COLUMNS = (
     *("name", "truth", "detections", "ap", "coco_ap"),
@@ -103,11 +102,8 @@ def write_mistakes(report: DetectionReport, path: Path) -> Path:
 
 
 def _write(names: Sequence[str], rows: Sequence[Sequence[Any]], path: Path) -> Path:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(
+    defined = (
         ["" if value is None or value != value else value for value in row]  # noqa: PLR0124 - NaN differs from itself
         for row in rows
     )
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    return write_bytes(csv_bytes(names, defined), path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import shlex
@@ -25,9 +24,11 @@ from app.reporting.estimate.report import (
     ResultRow,
     read_estimate_report,
 )
+from app.reporting.estimate.to_label import write_to_label
 from app.reporting.figures import save_png
+from app.tables import csv_bytes
 
-TO_LABEL, SHEET = "to_label.csv", "to_label.html"
+SHEET = "to_label.html"
 STUDIO, STUDIO_CONFIG = "label_studio.json", "label_studio.xml"
 _THUMBNAIL, _SHEET, _LARGE = 112, 224, 512
 """Longest side in pixels: on the report, on the contact sheet, in Label Studio."""
@@ -95,11 +96,7 @@ def write(
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[object]], path: Path) -> Path:
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return schema.write_bytes(buffer.getvalue().encode("utf-8", "backslashreplace"), path)
+    return schema.write_bytes(csv_bytes(names, rows), path)
 
 
 def _of_failures(report: EstimateReport, pictures: Pictures | None) -> dict[int, bytes]:
@@ -127,19 +124,6 @@ def write_failures(report: EstimateReport, output: Path, pictures: Pictures | No
         for e in report.failures
     )
     return _table(names, rows, output / "failures.csv")
-
-
-def write_to_label(report: EstimateReport, output: Path, cases: Cases, labels: Labels) -> Path:
-    """The table to fill in: what is asked first, with an empty label; then what has a label already."""
-    asked = [] if report.labelling is None else report.labelling.asked
-    rows = [[each.id, each.predicted_class, f"{each.confidence:.6g}", each.reason, ""] for each in asked]
-    for case in (labels.outcomes >= 0).nonzero()[0].tolist():
-        label = cases.class_name(int(labels.classes[case])) or (
-            "wrong" if labels.outcomes[case] else "correct"
-        )
-        row = [str(cases.population.ids[case]), cases.predicted(case), f"{cases.confidence(case):.6g}"]
-        rows.append([*row, "has a label", label])
-    return _table(("path", "predicted_class", "confidence", "why", "label"), rows, output / TO_LABEL)
 
 
 def write_asked(report: EstimateReport, output: Path, cases: Cases, pictures: Pictures | None) -> None:
@@ -180,17 +164,6 @@ def asked_before(output: Path) -> PopulationBlock | None:
     if report.labelling is None or not report.populations or not report.populations[0].key:
         return None
     return report.populations[0]
-
-
-def holds_labels(output: Path) -> bool:
-    """Whether somebody has filled in a label in a folder."""
-    try:
-        with (output / TO_LABEL).open(encoding="utf-8-sig", newline="") as file:
-            return any((row.get("label") or "").strip() for row in csv.DictReader(file))
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError, csv.Error):
-        return True
 
 
 def with_labels(command: str, path: Path) -> str:

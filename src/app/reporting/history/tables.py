@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 from app.reporting.history.report import HistoryReport
 from app.reporting.schema import write_bytes
+from app.tables import csv_bytes
 
 COLUMNS = (
     *("time", "run_id", "key", "title", "unit", "better", "value", "low", "high", "change_point"),
@@ -21,12 +20,10 @@ def write_history(report: HistoryReport, path: Path) -> Path:
     Raises:
         UserError: the file cannot be written.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    rows: list[tuple[object, ...]] = []
     for series in report.series:
         changed = {each.index: each.kind for each in series.change_points}
-        rows.writerows(
+        rows.extend(
             (
                 point.time,
                 point.run_id,
@@ -44,7 +41,7 @@ def write_history(report: HistoryReport, path: Path) -> Path:
             )
             for i, (run, point) in enumerate(zip(report.runs, series.points, strict=True))
         )
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    return write_bytes(csv_bytes(COLUMNS, rows), path)
 
 
 def series_columns(report: HistoryReport) -> dict[str, list[object]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 from app.reporting.schema import write_bytes
 from app.reporting.sweep.report import SweepReport
 from app.reporting.text import defined
+from app.tables import csv_bytes
 
 
 def job_columns(report: SweepReport) -> dict[str, list[Any]]:
@@ -37,11 +36,8 @@ def write_jobs(report: SweepReport, path: Path) -> Path:
     Raises:
         UserError: the file cannot be written.
     """
-    columns, text = job_columns(report), io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(columns)
-    rows.writerows(zip(*columns.values(), strict=True))
-    return write_bytes(text.getvalue().encode("utf-8", "backslashreplace"), path)
+    columns = job_columns(report)
+    return write_bytes(csv_bytes(list(columns), zip(*columns.values(), strict=True)), path)
 
 
 def series(report: SweepReport) -> dict[str, list[tuple[int, float | None]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.reporting.mutants import Interval
 from app.reporting.schema import write_bytes
 from app.reporting.uamt.report import MutantScore, UamtReport, UaScores
+from app.tables import csv_bytes
 
 _KINDS, _SETS, _METRICS = ("miss", "ghost", "mg"), ("match", "miss", "ghost"), ("vr", "ie", "mi", "var", "ps")
 _SHOWN = ("model", "key", "operator", "rate", "block")
@@ -72,10 +73,12 @@ def write_mutants(report: UamtReport, path: Path) -> Path:
     Raises:
         UserError: The file cannot be written.
     """
-    import pandas as pd  # noqa: PLC0415 - reports without it start faster
-
-    table = pd.DataFrame(mutant_columns(report)).to_csv(index=False)
-    return write_bytes(table.encode("utf-8", "backslashreplace"), path)
+    columns = mutant_columns(report)
+    rows = (
+        [None if cell != cell else cell for cell in row]  # noqa: PLR0124 - NaN differs from itself
+        for row in zip(*columns.values(), strict=True)
+    )
+    return write_bytes(csv_bytes(list(columns), rows), path)
 
 
 def _ua(scores: UaScores) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from app.scoring.detection.compatible import CompatibleObjects
 from app.scoring.detection.objects import METRICS
 from app.scoring.detection.overlap import Indices, Reals
 from app.scoring.detection.significance import binomial_p, cohens_h, power
+from app.tables import csv_bytes
 
 _SETS = ("miss", "ghost", "miss_ghost")
 _UA = tuple(f"{metric}_diff" for metric in METRICS)
@@ -134,11 +134,11 @@ def write_csv(rows: ImageRows, path: Path) -> None:
     """Write one mutant's 38 columns; NaN is an empty field."""
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = {index for index, name in enumerate(COLUMNS) if name.endswith("_count")}
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["test_suite", *COLUMNS])
-        for image, values in zip(rows.images, rows.values.tolist(), strict=True):
-            writer.writerow([image, *(_field(value, index in whole) for index, value in enumerate(values))])
+    cells = (
+        [image, *(_field(value, index in whole) for index, value in enumerate(values))]
+        for image, values in zip(rows.images, rows.values.tolist(), strict=True)
+    )
+    path.write_bytes(csv_bytes(["test_suite", *COLUMNS], cells))
 
 
 def _field(value: float, whole: bool) -> str:

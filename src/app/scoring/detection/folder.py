@@ -107,7 +107,7 @@ class DetectionFolder:
             return {}
         try:
             body = json.loads(path.read_bytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: malformed JSON: {error}") from error
         if not isinstance(body, dict) or body.get("format") != FORMAT:
             raise UserError(f"{path}: not an index of saved detections ({FORMAT})")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
 import pathlib
 import pickle
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from app.errors import UserError
+from app.tables import read_bytes, read_entries, repeated
 
 _PATHS = ("Path", "PurePath", "PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")
 
 
 def read_image_list(path: Path, *, allow_unsafe_load: bool = False) -> tuple[str, ...]:
-    """The image stems that a file lists: JSON (a list), text (a line each) or a pickle of paths.
+    """The image stems that a file lists: JSON (a list), a table, text (a line each) or a pickle of paths.
 
     Folders and extensions are cut off; blank lines and lines that begin with ``#`` are passed over.
 
@@ -27,32 +27,19 @@ def read_image_list(path: Path, *, allow_unsafe_load: bool = False) -> tuple[str
     Raises:
         UserError: When the file is missing, not of its form, lists nothing, or lists an image twice.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: no readable list of images: {error.strerror}") from error
-    ending = path.suffix.lower()
-    if ending in (".pkl", ".pickle"):
+    if path.suffix.lower() in (".pkl", ".pickle"):
+        content = read_bytes(path)
         if not allow_unsafe_load:
             raise UserError(
                 f"{path}: a pickle can run code; write the list as text or JSON, or set allow_unsafe_load"
             )
         names = _names(_unpickle(content, path), path)
-    elif ending == ".json":
-        try:
-            names = _names(json.loads(content), path)
-        except ValueError as error:
-            raise UserError(f"{path}: malformed JSON: {error}") from error
     else:
-        try:
-            lines = content.decode("utf-8-sig").splitlines()
-        except UnicodeDecodeError as error:
-            raise UserError(f"{path}: not UTF-8 text") from error
-        names = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        names = [name for name in _names(read_entries(path), path) if not name.startswith("#")]
     stems = tuple(stem_of(name) for name in names)
     if not stems:
         raise UserError(f"{path}: lists no image")
-    twice = next((stem for index, stem in enumerate(stems) if stem in stems[:index]), None)
+    twice = repeated(stems)
     if twice is not None:
         raise UserError(f"{path}: lists image {twice!r} twice")
     return stems

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.detections import SEMANTICS
+from app.limits import Level, Positive
 from app.scoring.detection.columns import ImageRows, write_csv
 from app.scoring.detection.names import safe_name
 from app.scoring.detection.objects import ObjectTable, write_objects
 from app.scoring.detection.significance import NoiseFloor
 from app.scoring.intervals import Interval
+from app.scoring.verdict import MOST_RESAMPLES
 
 PROFILES = ("paper", "deepluq")
 
@@ -36,20 +38,20 @@ class ScoreSettings:
 
     profile: str = "paper"
     """`paper` or `deepluq`."""
-    threshold: float = 0.5
+    threshold: Level = 0.5
     """IoU over which a pair can be a match."""
-    alpha: float = 0.05
+    alpha: Level = 0.05
     """Adjusted p-values of at most this kill."""
-    p0: float | None = None
+    p0: Level | None = None
     """Chance of a miss or ghost in a repetition without mutation; None: the bound from an unchanged second
     run where one is given, else 0.01."""
-    repetitions: int | None = None
+    repetitions: Positive | None = None
     """T to score; None: all there are, which must be the same in original and mutant."""
     semantics: str | None = None
     """What class rows are; None: what the logs say."""
-    resamples: int = 1000
+    resamples: Positive = 1000
     """Of bootstrap and permutation."""
-    level: float = 0.95
+    level: Level = 0.95
     """Of intervals."""
 
     def __post_init__(self) -> None:
@@ -62,8 +64,8 @@ class ScoreSettings:
             raise ValueError(f"semantics must be one of {', '.join(SEMANTICS)}, not {self.semantics!r}")
         if self.p0 is not None and not 0.0 < self.p0 < 1.0:
             raise ValueError(f"p0 must lie between 0 and 1, not {self.p0}")
-        if self.resamples < 1:
-            raise ValueError(f"resamples must be at least 1, not {self.resamples}")
+        if not 1 <= self.resamples <= MOST_RESAMPLES:
+            raise ValueError(f"resamples must be from 1 to {MOST_RESAMPLES:,}, not {self.resamples}")
         if self.repetitions is not None and self.repetitions < 1:
             raise ValueError(f"repetitions must be at least 1, not {self.repetitions}")
         if self.profile == "deepluq" and (self.threshold, self.p0) not in ((0.5, None), (0.5, 0.01)):

@@ -5,26 +5,21 @@ The readers of COCO, YOLO and Pascal VOC files end here: pictures are decoded on
 
 from __future__ import annotations
 
-import hashlib
 import math
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from app.errors import UserError
-from app.images import Unreadable, decode, read
+from app.images import USUAL, Decoding
 from app.subjects.dataset import Excluded
 from app.subjects.detection.dataset import DetectionDataset, Objects, drawn, objects_of
-from app.subjects.folder import FileSource
+from app.subjects.files import Checked, FileSource, Progress, check
+from app.subjects.files import notes as how_read
 
 Box = tuple[float, float, float, float]
-Progress = Callable[[int, int], None]
-"""Called with how many files are checked and how many there are."""
-
 MAX_OVERHANG = 1.0
 """Pixels that a box may reach over the picture's edge and is cut: tools round, and some count from 1."""
 _ROUNDING = 0.01
@@ -65,12 +60,6 @@ class AnnotatedPicture:
     """Whether boxes are in shares of width and height."""
 
 
-@dataclass(frozen=True)
-class _Decoded:
-    digest: bytes
-    size: tuple[int, int]
-
-
 def collect(
     pictures: Sequence[AnnotatedPicture],
     name: str,
@@ -81,6 +70,7 @@ def collect(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
     notes: tuple[str, ...] = (),
 ) -> DetectionDataset:
     """The data set of annotated pictures; a picture that cannot be decoded is left out and listed.
@@ -94,6 +84,7 @@ def collect(
         seed: of the draw.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open.
         notes: remarks of the reader.
 
     Raises:
@@ -103,16 +94,17 @@ def collect(
     _refuse_missing(pictures)
     _refuse_repeated(pictures)
     chosen = [pictures[i] for i in drawn(len(pictures), max_samples, seed)]
-    kept: list[tuple[AnnotatedPicture, _Decoded]] = []
+    kept: list[tuple[AnnotatedPicture, Checked]] = []
     excluded: list[Excluded] = []
     files = [picture.file for picture in chosen]
-    for picture, result in zip(chosen, _decoded(files, workers, progress), strict=True):
-        if isinstance(result, _Decoded):
+    for picture, result in zip(chosen, check(files, decoding, workers, progress), strict=True):
+        if isinstance(result, Checked):
             kept.append((picture, result))
         else:
             excluded.append(Excluded(picture.shown, result))
     if not kept:
         raise UserError(f"none of the {len(chosen)} pictures of {name} can be read: {_first(excluded)}")
+    notes += how_read([(picture.shown, each) for picture, each in kept])
     objects, ignored, cut = [], [], 0
     for picture, decoded in kept:
         found, left, over = _objects(picture, decoded.size)
@@ -128,7 +120,7 @@ def collect(
         class_names=class_names,
         objects=tuple(objects),
         paths=tuple(picture.shown for picture, _ in kept),
-        source=FileSource(tuple(picture.file.absolute() for picture, _ in kept)),
+        source=FileSource(tuple(picture.file.absolute() for picture, _ in kept), decoding),
         rows=np.arange(len(kept)),
         case_digests=np.frombuffer(b"".join(each.digest for _, each in kept), np.uint8).reshape(-1, 32),
         ignored=tuple(ignored),
@@ -215,26 +207,6 @@ def _refuse_repeated(pictures: Sequence[AnnotatedPicture]) -> None:
                 f"{picture.where}: picture {picture.shown} was already named by {seen[picture.shown].where}"
             )
         seen[picture.shown] = picture
-
-
-def _decoded(
-    files: Sequence[Path], workers: int | None, progress: Progress | None
-) -> Iterator[_Decoded | str]:
-    """Digest and size of each picture that decodes, or why it does not."""
-    with ThreadPoolExecutor(workers or min(8, os.cpu_count() or 1)) as pool:
-        for done, result in enumerate(pool.map(_decode, files), start=1):
-            if progress is not None:
-                progress(done, len(files))
-            yield result
-
-
-def _decode(file: Path) -> _Decoded | str:
-    try:
-        content = read(file)
-        size = decode(content).size
-    except Unreadable as reason:
-        return str(reason)
-    return _Decoded(hashlib.sha256(content).digest(), size)
 
 
 def _objects(picture: AnnotatedPicture, size: tuple[int, int]) -> tuple[Objects, Objects, int]:

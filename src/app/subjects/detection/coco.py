@@ -8,30 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import UserError
+from app.images import USUAL, Decoding
+from app.limits import File, Folder, NotNegative, Positive
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
     Annotation,
-    Progress,
     collect,
     folder,
     inside,
     read_text,
 )
 from app.subjects.detection.dataset import DetectionDataset
+from app.subjects.files import Progress
 
 _LARGEST = 1e9
 """Beyond any coordinate; NaN and infinity are too."""
 
 
 def coco(
-    annotations: str | Path,
-    images: str | Path,
+    annotations: File | Path,
+    images: Folder | Path,
     *,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> DetectionDataset:
     """The data set in a COCO file of instances: boxes [x, y, width, height] in pixels.
 
@@ -46,6 +49,7 @@ def coco(
         name: None takes the file's name.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: an unreadable or malformed file, a missing picture, a box without area or outside its
@@ -64,6 +68,7 @@ def coco(
         seed=seed,
         workers=workers,
         progress=progress,
+        decoding=decoding,
     )
 
 

@@ -14,8 +14,10 @@ from PIL import Image
 from torch import Tensor, nn
 
 from app.errors import UserError
+from app.limits import ModelFile
 from app.subjects.model import digest_of, from_state_dict
 from app.subjects.preprocess import Preprocess
+from app.tables import read_class_names
 
 Mode = Literal["RGB", "L"]
 
@@ -82,7 +84,7 @@ def detector(
     module: nn.Module,
     name: str,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     background: bool = True,
     mode: Mode = "RGB",
     notes: Sequence[str] = (),
@@ -92,8 +94,8 @@ def detector(
     Args:
         module: the network, its weights loaded.
         name: letters and digits, without ``@``.
-        class_names: in training order. One called ``__background__`` (first) or ``N/A`` holds the place of a
-            label that is no class; if the first is a background, names are numbered from it as label 0.
+        class_names: in training order, or a file of them. One called ``__background__`` (first) or ``N/A`` holds the
+            place of a label that is no class; if the first is a background, names are numbered from it as label 0.
         background: whether label 0 is the background, so that the first name that is none is label 1.
         mode: RGB or L.
         notes: remarks for the report.
@@ -112,11 +114,11 @@ def detector(
 
 def detector_state_dict(
     factory: nn.Module | Callable[[], nn.Module],
-    weights: str | Path | None,
+    weights: ModelFile | Path | None,
     *,
     weights_key: str | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     background: bool = True,
     mode: Mode = "RGB",
     allow_unsafe_load: bool = False,
@@ -129,7 +131,7 @@ def detector_state_dict(
         weights: the file; None keeps the weights that the factory gives, which then is noted.
         weights_key: which weights of the file, where several fit, such as ``state_dict_ema`` or ``student``.
         name: None takes the module's class name.
-        class_names: in training order; a first ``__background__`` and gaps called ``N/A`` are understood.
+        class_names: in training order (or a file); a first ``__background__`` and gaps called ``N/A`` are understood.
         background: whether label 0 is the background.
         mode: of the pictures that the module takes, RGB or L.
         allow_unsafe_load: let the file run code if it needs more than tensors.
@@ -156,12 +158,12 @@ def detector_state_dict(
 
 
 def _classes(
-    given: Sequence[str] | None, background: bool
+    given: str | Sequence[str] | None, background: bool
 ) -> tuple[tuple[str, ...] | None, tuple[int, ...] | None]:
     """Names of the classes and what the module calls them."""
     if given is None:
         return None, None
-    listed = [str(each) for each in given]
+    listed = read_class_names(given, "model.class_names", unique=False)
     counted_from = int(background)
     if listed and listed[0] in BACKGROUND_NAMES:
         if not background:

@@ -18,6 +18,7 @@ from torchvision.models.detection.rpn import AnchorGenerator
 from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
 
 from app.errors import UserError
+from app.limits import Share
 from app.subjects.detection.composition import SIZE
 from app.subjects.detection.detector import Detector, detector
 from app.subjects.fashion import ASSETS, CLASS_NAMES
@@ -108,7 +109,7 @@ def scene_network(score_threshold: float = 0.05) -> FasterRCNN:
     )
 
 
-def scene_detector(name: str = "scene_detector", score_threshold: float = 0.05) -> Detector:
+def scene_detector(name: str = "scene_detector", score_threshold: Share = 0.05) -> Detector:
     """The embedded detector: mAP 0.764 and mAP50 0.880 on the first 200 scenes of test items.
 
     Args:

@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from app.errors import UserError
+from app.limits import NotNegative, Positive
 from app.subjects.detection.composition import Items, Scene, compose
 from app.subjects.detection.dataset import DetectionDataset, Objects
 from app.subjects.fashion import CLASS_NAMES, fashion
@@ -31,7 +32,11 @@ class SceneSource:
         return Image.fromarray(self.scene(row).pixels)
 
 
-def scenes(n: int = 40, seed: int = 0, name: str | None = None) -> DetectionDataset:
+MOST = 100_000
+"""Scenes of a data set: more is a slip of the finger."""
+
+
+def scenes(n: Positive = 40, seed: NotNegative = 0, name: str | None = None) -> DetectionDataset:
     """Scenes of 128 pixels with 2 to 6 items of the embedded test images, which no training has seen.
 
     Args:
@@ -42,8 +47,8 @@ def scenes(n: int = 40, seed: int = 0, name: str | None = None) -> DetectionData
     Raises:
         UserError: `n` below one, a negative seed, or the embedded file is missing or not what was shipped.
     """
-    if n < 1:
-        raise UserError(f"dataset.n must be at least 1, not {n}")
+    if not 1 <= n <= MOST:
+        raise UserError(f"dataset.n must be from 1 to {MOST:,} scenes, not {n}")
     if seed < 0:
         raise UserError(f"dataset.seed must be 0 or more, not {seed}")
     source = SceneSource(seed)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import UserError
+from app.images import USUAL, Decoding
+from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
     Annotation,
     Box,
-    Progress,
     collect,
     folder,
     inside,
@@ -23,6 +24,8 @@ from app.subjects.detection.annotations import (
 )
 from app.subjects.detection.dataset import DetectionDataset
 from app.subjects.detection.xml_tree import Element, parse
+from app.subjects.files import Progress
+from app.tables import read_class_names
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,17 @@ class _Stated:
 
 
 def voc(
-    annotations: str | Path,
-    images: str | Path,
+    annotations: Folder | Path,
+    images: Folder | Path,
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     first_pixel: Literal[0, 1] = 1,
-    max_samples: int | None = None,
-    seed: int = 0,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> DetectionDataset:
     """The data set in Pascal VOC's XML files.
 
@@ -56,7 +60,7 @@ def voc(
     Args:
         annotations: the folder of XML files.
         images: the folder of pictures that ``filename`` is relative to.
-        class_names: the classes in the order of their labels; None sorts those that occur by name.
+        class_names: the classes in the order of their labels, a list or a file; None sorts those that occur by name.
         first_pixel: what the first pixel is called; 0 for tools that count from 0 and write the pixel after
             the last, so that boxes are taken as they stand.
         max_samples: keep so many pictures.
@@ -64,6 +68,7 @@ def voc(
         name: None takes the name of the folder of XML files.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: malformed XML or one that declares entities, a missing picture, a box without area or
@@ -84,7 +89,7 @@ def voc(
         if not names:
             raise UserError(f"dataset.annotations {stated_in} holds no object: give dataset.class_names")
     else:
-        names = tuple(map(str, class_names))
+        names = read_class_names(class_names, "dataset.class_names")
         check_class_names(names)
     pictures = []
     for file, root in roots.items():
@@ -103,6 +108,7 @@ def voc(
         seed=seed,
         workers=workers,
         progress=progress,
+        decoding=decoding,
     )
 
 

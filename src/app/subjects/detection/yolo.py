@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.errors import UserError
-from app.images import SUFFIXES
+from app.images import SUFFIXES, USUAL, Decoding
+from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
 from app.subjects.detection.annotations import (
     AnnotatedPicture,
     Annotation,
-    Progress,
     collect,
     folder,
     read_text,
 )
 from app.subjects.detection.dataset import DetectionDataset
+from app.subjects.files import Progress
+from app.tables import read_class_names
 
 _CLASSES = "classes.txt"
 """Where labelling tools leave the class names, one a line."""
@@ -26,15 +28,16 @@ _MOST_CLASSES = 100_000
 
 
 def yolo(
-    images: str | Path,
-    labels: str | Path,
+    images: Folder | Path,
+    labels: Folder | Path,
     *,
-    class_names: Sequence[str] | None = None,
-    max_samples: int | None = None,
-    seed: int = 0,
+    class_names: str | Sequence[str] | None = None,
+    max_samples: Positive | None = None,
+    seed: NotNegative = 0,
     name: str | None = None,
-    workers: int | None = None,
+    workers: Positive | None = None,
     progress: Progress | None = None,
+    decoding: Decoding = USUAL,
 ) -> DetectionDataset:
     """The data set in YOLO's text files: a line is ``class x y width height``, centre and size in shares.
 
@@ -45,12 +48,13 @@ def yolo(
     Args:
         images: the folder of pictures.
         labels: the folder of text files; may be the same.
-        class_names: what the numbers mean; None reads ``classes.txt`` in `labels`, or leaves them numbers.
+        class_names: what the numbers mean (or a file); None reads ``classes.txt`` in `labels`, or leaves them numbers.
         max_samples: keep so many pictures.
         seed: of the draw.
         name: None takes the name of the folder of pictures.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
+        decoding: what the formats of files leave open: which sample is white, what transparency is laid on.
 
     Raises:
         UserError: a malformed line, a missing picture, a box without area or outside its picture, or an
@@ -62,9 +66,8 @@ def yolo(
         raise UserError(f"dataset.images {pictures_in} holds no picture")
     texts = _listed(labels_in, {".txt"})
     if class_names is None and _CLASSES in texts and (labels_in / _CLASSES).is_file():
-        lines = read_text(labels_in / _CLASSES).splitlines()
-        class_names = [line.strip() for line in lines if line.strip()]
-    names = None if class_names is None else tuple(map(str, class_names))
+        class_names = str(labels_in / _CLASSES)
+    names = None if class_names is None else read_class_names(class_names, "dataset.class_names")
     if names is not None:
         check_class_names(names)
     picture_of = _paired(files, texts, pictures_in, labels_in)
@@ -97,6 +100,7 @@ def yolo(
         seed=seed,
         workers=workers,
         progress=progress,
+        decoding=decoding,
         notes=notes,
     )
 

@@ -12,10 +12,12 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
+from app.limits import Positive, Weights
 from app.subjects.checkpoint import read_weights
 from app.subjects.detection.detector import BACKGROUND_NAMES, Detector, detector
 from app.subjects.formats import locate
 from app.subjects.weights import fit
+from app.tables import read_class_names
 
 _OWN_OPTIONS = {"weights", "weights_backbone", "num_classes", "progress"}
 """Arguments of the builders that have a key of their own here or are fixed."""
@@ -25,12 +27,12 @@ _COCO_OUTPUTS = 91
 
 def detector_torchvision(
     builder: str,
-    weights: str | Path,
+    weights: Weights | Path,
     *,
     weights_key: str | None = None,
-    num_classes: int | None = None,
+    num_classes: Positive | None = None,
     name: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: str | Sequence[str] | None = None,
     background: bool = True,
     options: Mapping[str, Any] | None = None,
     allow_unsafe_load: bool = False,
@@ -45,7 +47,7 @@ def detector_torchvision(
         num_classes: as torchvision counts them, with the background if there is one; None takes the class
             names, or the 91 of COCO.
         name: None takes the builder's.
-        class_names: in training order; a first ``__background__`` and gaps called ``N/A`` are understood.
+        class_names: in training order (or a file); a first ``__background__`` and gaps called ``N/A`` are understood.
         background: whether label 0 is the background; RetinaNet and FCOS can be trained without.
         options: of the builder, such as ``min_size``, ``box_score_thresh`` (R-CNN) or ``score_thresh``
             (the others).
@@ -60,6 +62,7 @@ def detector_torchvision(
     if builder not in known:
         close = difflib.get_close_matches(builder, known, n=3) or known
         raise UserError(f"{builder!r} is none of torchvision's detectors; known are {', '.join(close)}")
+    listed = None if class_names is None else read_class_names(class_names, "model.class_names", unique=False)
     chosen_options = dict(options or {})
     taken = sorted(_OWN_OPTIONS & set(chosen_options))
     if taken:
@@ -73,14 +76,14 @@ def detector_torchvision(
             raise UserError(
                 f"weights {chosen} of {builder} cannot be downloaded ({error}): give a file"
             ) from None
-        names = class_names or chosen.meta["categories"]
+        names = listed or chosen.meta["categories"]
         return detector(module, name or builder, class_names=names, background=background)
     path = locate(weights)
-    wanted = num_classes or _outputs(class_names, background)
+    wanted = num_classes or _outputs(listed, background)
     module = _made(models, builder, chosen_options, weights=None, weights_backbone=None, num_classes=wanted)
     remedy = f"; model.num_classes is {wanted}" + ("" if num_classes else ", set it to what the file holds")
     notes = fit(module, read_weights(path, allow_unsafe_load), str(path), remedy, weights_key)
-    made = detector(module, name or builder, class_names=class_names, background=background, notes=notes)
+    made = detector(module, name or builder, class_names=listed, background=background, notes=notes)
     if made.class_labels is not None and max(made.class_labels) >= wanted:
         raise UserError(
             f"model.class_names goes up to label {max(made.class_labels)}, but model.num_classes is {wanted}, "

@@ -1,0 +1,1 @@
+"""Assay's command; what it runs is in the package `app`."""
