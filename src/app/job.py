@@ -28,6 +28,8 @@ class Job:
     """Whether this process is the one that writes; the others only compute."""
     quiet: bool = False
     """Whether it is a part of a larger job, which says in the end what there is to say."""
+    named: frozenset[str] | None = None
+    """The operators that the user named; the others come from a set of ours. None: all of them."""
 
     def say(self, lines: Sequence[str]) -> None:
         """Prints the lines that a command ends with, unless it is a part of a larger one."""

@@ -60,6 +60,7 @@ def execute(config: DictConfig) -> None:
         digest=configuration.digest(config),
         command=shlex.join(command()),
         first=rank == 0,
+        named=_named_operators(config, overrides),
     )
     build(config, "tracking")  # it costs nothing, and models and data need not be read if it is refused
     _fetch_model(config)  # behind the digest: where a model was put is not what it is
@@ -72,6 +73,18 @@ def command() -> list[str]:
     overrides = [str(each) for each in HydraConfig.get().overrides.task]
     own = [each for each in overrides if not each.startswith("tracking.parent=")]
     return [masked(each) for each in (*command_line.door(), *_own_choices(), *own)]
+
+
+def _named_operators(config: DictConfig, overrides: Sequence[str]) -> frozenset[str]:
+    """Those that the command line names, or a file of the user's; a task or experiment of ours brings the others."""
+    chosen = frozenset(str(each) for each in config.operators or ())
+    experiment = HydraConfig.get().runtime.choices.get("experiment")
+    if experiment is not None and experiment not in configuration.choices("experiment"):
+        return chosen
+    keys = [override.partition("=")[0].lstrip("+") for override in overrides]
+    if "operators" in keys:
+        return chosen
+    return frozenset(key.split(".")[1] for key in keys if key.startswith("operators."))
 
 
 def _own_choices() -> list[str]:

@@ -269,6 +269,22 @@ def plain(image: Image.Image, header: Stored | None = None, decoding: Decoding =
     return Decoded(_eight_bits(image), tuple(remarks), highest)
 
 
+def pixels(image: Image.Image) -> Image.Image:
+    """The image of a user's own loader as L or RGB, by what its mode says.
+
+    Raises:
+        UserError: samples whose white is not known.
+    """
+    if image.mode in {"L", "RGB"}:
+        return image
+    try:
+        return plain(image).image
+    except Unreadable as reason:
+        raise UserError(
+            f"an image of mode {image.mode} {reason}: the data set must give modes L or RGB"
+        ) from None
+
+
 def _eight_bits(image: Image.Image) -> Image.Image:
     """Opaque samples of 8 bits as L or RGB."""
     if image.mode in {"L", "RGB"}:

@@ -83,12 +83,11 @@ def test_what_is_plain_is_found_and_said(wrap, path):
         (lambda s: (other(s), s), "0", -1),
         (lambda s: {"aux": other(s), "main": s}, "aux .*, main", "main"),
         (lambda s: {"aux": other(s), "main": s}, "aux .*, main", 1),
-        (lambda s: {"a": [other(s), s], "b": other(s)}, "a.0 .*, a.1 .*, b", "a.1", None),
+        (lambda s: {"a": [other(s), s], "b": other(s)}, "a.0 .*, a.1 .*, b", "a.1"),
         (
             lambda s: {"train": {"x": other(s)}, "test": {"y": s, "n": s.mean()}},
             "train.x .*, test.y",
             "test",
-            None,
         ),
     ],
 )

@@ -11,7 +11,7 @@ from PIL import Image
 from torchvision.transforms import InterpolationMode, functional, v2
 
 from app.errors import UserError
-from app.subjects.preprocess import Preprocess
+from app.subjects.preprocess import IMAGENET, Preprocess
 
 
 def torchvision_pipeline(preprocess: Preprocess):
@@ -27,10 +27,10 @@ def torchvision_pipeline(preprocess: Preprocess):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    width=st.integers(3, 40),
-    height=st.integers(3, 40),
-    resize=st.one_of(st.none(), st.integers(4, 30), st.tuples(st.integers(4, 30), st.integers(4, 30))),
-    crop=st.one_of(st.none(), st.integers(2, 35), st.tuples(st.integers(2, 35), st.integers(2, 35))),
+    width=st.integers(16, 40),
+    height=st.integers(16, 40),
+    resize=st.one_of(st.none(), st.integers(16, 30), st.tuples(st.integers(16, 30), st.integers(16, 30))),
+    crop=st.one_of(st.none(), st.integers(2, 16), st.tuples(st.integers(2, 16), st.integers(2, 16))),
     mode=st.sampled_from(["RGB", "L"]),
     stored=st.sampled_from(["RGB", "L"]),
     interpolation=st.sampled_from(["nearest", "bilinear", "bicubic"]),
@@ -47,12 +47,12 @@ def test_equals_torchvision(*, width, height, resize, crop, mode, stored, interp
     assert torch.equal(ours, functional.normalize(planes, list(preprocess.mean), list(preprocess.std)))
 
 
-def test_default_is_imagenets(picture):
+def test_imagenets(picture):
     from torchvision.models import ResNet18_Weights
 
     image = picture(300, 280)
     expected = ResNet18_Weights.IMAGENET1K_V1.transforms()(image)
-    assert torch.equal(Preprocess()(image), expected)
+    assert torch.equal(IMAGENET(image), expected)
 
 
 def test_batch_is_each_picture(picture):
@@ -94,9 +94,18 @@ def test_several_sizes_are_refused(picture):
         ({"crop": [4, 5, 6]}, "crop must be a positive number"),
         ({"crop": 2.5}, "crop must be a positive number"),
         ({"mode": "CMYK"}, "mode must be RGB or L, not 'CMYK'"),
-        ({"mode": "L"}, "mean needs 1 finite numbers for mode L"),
-        ({"std": (1.0, 0.0, 1.0)}, "std must be above zero"),
-        ({"mean": (float("nan"), 0.0, 1.0)}, "mean needs 3 finite numbers"),
+        ({"mode": "L", "mean": (0.1, 0.2, 0.3), "std": (1, 1, 1)}, "mean needs 1 finite number for mode L"),
+        ({"mean": [0.5], "std": [0.5]}, r"not \[0.5\]; for a model of grey images add mode: L"),
+        ({"mean": (0.5, 0.5, 0.5)}, "mean was given without std: give both"),
+        ({"std": (0.5, 0.5, 0.5)}, "std was given without mean: give both"),
+        ({"mean": (0.0,) * 3, "std": (1.0, 0.0, 1.0)}, "std must be above zero"),
+        ({"mean": (float("nan"), 0.0, 1.0), "std": (1, 1, 1)}, "mean needs 3 finite numbers"),
+        (
+            {"resize": 32, "crop": 224},
+            "crop 224 is larger than what resize 32 leaves: give the crop of training",
+        ),
+        ({"resize": (30, 40), "crop": 32}, r"crop 32 is larger than what resize \[30, 40\] leaves"),
+        ({"resize": 30, "crop": (40, 32)}, r"crop \[40, 32\] is larger than what resize 30 leaves"),
         ({"interpolation": "cubic"}, "interpolation must be one of nearest, bilinear"),
     ],
 )
@@ -106,4 +115,23 @@ def test_bad_parameters(options, sentence):
 
 
 def test_lists_are_taken_as_from_yaml():
-    assert Preprocess(resize=[8, 9], mean=[0, 0, 0]) == Preprocess(resize=(8, 9), mean=(0.0, 0.0, 0.0))
+    given = Preprocess(resize=[8, 9], mean=[0, 0, 0], std=[1, 1, 1])
+    assert given == Preprocess(resize=(8, 9), mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_what_is_not_given_is_not_done(picture, mode):
+    image = picture(30, 20)
+    batch = Preprocess(mode=mode).to_batch([image])
+    assert torch.equal(batch[0], functional.to_tensor(image.convert(mode)))
+    assert Preprocess(mode=mode, resize=10).to_batch([image]).shape[2:] == (10, 15)
+    assert Preprocess(mode=mode, crop=10).to_batch([image]).shape[2:] == (10, 10)
+
+
+def test_a_crop_larger_than_the_image_is_refused(picture):
+    """It would be filled up with black."""
+    with pytest.raises(UserError, match=r"cuts 32x32 pixels out of an image of 40x20: give a smaller crop"):
+        Preprocess(crop=32)(picture(40, 20))
+    with pytest.raises(UserError, match=r"cuts 16x24 pixels out of an image of 20x20"):
+        Preprocess(resize=20, crop=(24, 16))(picture(20, 20))
+    assert Preprocess(resize=20, crop=(24, 16))(picture(20, 30)).shape == (3, 24, 16)

@@ -11,7 +11,7 @@ from torchvision import models
 
 from app.errors import UserError
 from app.subjects.model import digest_of
-from app.subjects.preprocess import Preprocess
+from app.subjects.preprocess import IMAGENET, Preprocess
 from app.subjects.zoo import timm_model, torchvision_model
 
 
@@ -28,7 +28,7 @@ def test_a_file_of_weights(weights):
     expected = models.squeezenet1_1(num_classes=3)
     expected.load_state_dict(torch.load(weights))
     assert model.digest == digest_of(expected)
-    assert model.preprocess == Preprocess()
+    assert model.preprocess == IMAGENET
     assert not model.module.training
 
 
@@ -54,7 +54,7 @@ def test_published_weights_bring_preprocessing_and_names(monkeypatch):
     monkeypatch.setattr(models, "get_model", lambda builder, weights: asked.append(str(weights)) or network)
     model = torchvision_model("mobilenet_v3_small", "DEFAULT")
     assert asked == ["MobileNet_V3_Small_Weights.IMAGENET1K_V1"]
-    assert model.preprocess == Preprocess()
+    assert model.preprocess == IMAGENET
     assert (len(model.class_names), model.class_names[0]) == (1000, "tench")
     assert model.notes == ()
 

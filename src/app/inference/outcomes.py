@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from app.errors import UserError
 
@@ -24,28 +24,6 @@ class Outcomes:
     """(B,) float32, the largest softmax probability; NaN where the output is not finite."""
     shift: Tensor
     """(B,) float32: largest |output - original's| over the original's largest |output|; infinite where not finite."""
-
-
-def refused(module: nn.Module, batch: Tensor, error: Exception) -> UserError:
-    """One line about a model that does not run on a batch of preprocessed images.
-
-    Args:
-        module: the model.
-        batch: (B, C, H, W) what it was given.
-        error: what it raised.
-    """
-    given = next((each.dtype for each in module.parameters() if each.is_floating_point()), batch.dtype)
-    if given != batch.dtype:
-        kind, wanted = (str(each).removeprefix("torch.") for each in (given, batch.dtype))
-        return UserError(
-            f"the model's weights are {kind}, but images come as {wanted}: give it as {wanted} "
-            "(module.float() where it is built or saved)"
-        )
-    line = " ".join(str(error).split())[:200] or type(error).__name__
-    return UserError(
-        f"the model cannot run on preprocessed images of shape {tuple(batch.shape[1:])}: {line}; "
-        "check model.preprocess"
-    )
 
 
 def resolve_output(scores: Tensor, output: OutputType) -> ResolvedOutput:

@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from app.errors import UserError
 from app.faults import short_of_memory
-from app.inference.outcomes import OutputType, ResolvedOutput, refused, resolve_output
+from app.inference.outcomes import OutputType, ResolvedOutput, resolve_output
+from app.inference.refusal import refused
 
 Path = tuple[str, ...]
 Key = str | int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,28 +24,48 @@ class Plan:
     """How many each group holds."""
 
 
-def draw(operators: Sequence[Operator], targets: Targets, seed: int) -> tuple[Mutant, ...]:
+@dataclass(frozen=True)
+class Drawn:
+    """What operators came to on a model."""
+
+    mutants: tuple[Mutant, ...]
+    """Operator by operator."""
+    notes: tuple[str, ...] = ()
+    """The operators that do not fit the model, each with the reason."""
+
+
+def draw(
+    operators: Mapping[str, Operator], targets: Targets, seed: int, named: Collection[str] | None = None
+) -> Drawn:
     """The mutants of several operators, operator by operator.
 
+    Args:
+        operators: by their keys in the configuration.
+        targets: the layers of the model.
+        seed: a non-negative whole number.
+        named: keys of the operators that must fit the model; of the others those that do not are left out. None: all.
+
     Raises:
-        UserError: a pattern that matches nothing, or a model without a fitting target.
+        UserError: a pattern that matches nothing, or a model without a fitting target for an operator that was named,
+            or for any.
     """
-    mutants = tuple(mutant for operator in operators for mutant in _of(operator, targets, seed))
+    mutants: list[Mutant] = []
+    unfit: list[str] = []
+    for key, operator in operators.items():
+        try:
+            mutants += operator.plan(targets, seed)
+        except UserError as error:
+            told = str(error)
+            if named is None or key in named:
+                raise UserError(told if operator.name in told else f"operators.{key}: {told}") from None
+            unfit.append(f"operator {key} was left out, it does not fit the model: {told}")
+    if not mutants and unfit:
+        raise UserError(f"none of the operators fits the model; {unfit[0]}")
     keys = [mutant.key for mutant in mutants]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise UserError(f"two mutants are both {twice}: choose each operator once")
-    return mutants
-
-
-def _of(operator: Operator, targets: Targets, seed: int) -> Sequence[Mutant]:
-    try:
-        return operator.plan(targets, seed)
-    except UserError as error:
-        message = str(error)
-        raise UserError(
-            message if operator.name in message else f"operators.{operator.name}: {error}"
-        ) from None
+    return Drawn(tuple(mutants), tuple(unfit))
 
 
 def write(plan: Plan, path: Path) -> None:

@@ -13,6 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 from PIL import Image
 
 from app.report.charts import (
@@ -33,6 +35,7 @@ from app.report.charts import (
 )
 from app.report.schema import write_bytes
 from app.report.words import count, plural, short
+from app.visible import visible
 
 INK, SOFT, RULE, WASH = "#1b2430", "#556070", "#cfd5dd", "#f1f3f6"
 COLOURS = {
@@ -68,11 +71,25 @@ def write_png(spec: Spec | Sequence[Spec], path: Path) -> Path:
 def png(spec: Spec | Sequence[Spec]) -> bytes:
     """A chart, or several below one another, as a PNG file's bytes, without dates or versions in it."""
     figure = _figure(list(spec) if isinstance(spec, Sequence) else [spec])
+    take_literally(figure)
     canvas, content = FigureCanvasAgg(figure), io.BytesIO()
     canvas.draw()  # type: ignore[no-untyped-call]  # `savefig` lays out and draws twice, for the same pixels
     rows = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]  # matplotlib's have no types
     Image.fromarray(rows).convert("RGB").save(content, "PNG", dpi=(figure.dpi, figure.dpi))
     return content.getvalue()
+
+
+def take_literally(figure: Figure) -> None:
+    """Names are a stranger's: a dollar begins no formula, and characters that nobody sees are escapes."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                formatter.seq = [visible(each) for each in formatter.seq]
+    for each in figure.findobj(Text):
+        if isinstance(each, Text):
+            each.set_parse_math(False)
+            each.set_text(visible(each.get_text()))
 
 
 def _figure(specs: list[Spec]) -> Figure:

@@ -14,6 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from PIL import Image
 
+from app.report.png import take_literally
 from app.report.schema import write_bytes
 
 INK, SOFT, RULE, WASH = "#1b2430", "#556070", "#cfd5dd", "#f1f3f6"
@@ -40,6 +41,7 @@ def save_png(figure: Figure, path: Path) -> Path:
 def png(figure: Figure) -> bytes:
     """A figure as a PNG file's bytes, without dates or versions in it."""
     canvas, content = FigureCanvasAgg(figure), io.BytesIO()
+    take_literally(figure)
     canvas.draw()  # type: ignore[no-untyped-call]  # `savefig` lays out and draws twice, for the same pixels
     rows = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]  # matplotlib's have no types
     Image.fromarray(rows).convert("RGB").save(content, "PNG", dpi=(figure.dpi, figure.dpi))

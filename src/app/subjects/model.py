@@ -17,7 +17,7 @@ from app.limits import ModelFile
 from app.subjects.checkpoint import read_checkpoint, read_weights
 from app.subjects.exported import load_exported
 from app.subjects.formats import Format, locate, recognise
-from app.subjects.preprocess import Preprocess
+from app.subjects.preprocess import IMAGENET, Preprocess
 from app.subjects.weights import fit, tensors_in
 from app.tables import read_class_names
 
@@ -85,7 +85,7 @@ def assemble(
     if preprocess is None:
         notes = (*notes, DEFAULT_PREPROCESS)
     elif isinstance(preprocess, Mapping) and not {"mean", "std"} <= set(preprocess):
-        notes = (*notes, "preprocessing was given without mean and std: ImageNet's are used")
+        notes = (*notes, "preprocessing was given without mean and std: pixels are only scaled to [0, 1]")
     module.eval()
     return Model(
         name, module, digest_of(module), _preprocess(preprocess), names, output, output_key, tuple(notes)
@@ -249,9 +249,11 @@ def _made(factory: object) -> nn.Module:
 
 
 def _preprocess(given: Preprocess | Mapping[str, Any] | None) -> Preprocess:
+    if given is None:
+        return IMAGENET
     if isinstance(given, Preprocess):
         return given
-    options = dict(given or {})
+    options = dict(given)
     known = [field.name for field in fields(Preprocess)]
     unknown = sorted(set(options) - set(known))
     if unknown:

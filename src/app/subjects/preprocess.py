@@ -30,25 +30,25 @@ _RESAMPLING = {
 class Preprocess:
     """Resize, crop the centre, scale to [0, 1], standardise: what torchvision's classification presets do.
 
-    The default is ImageNet's. Equal to those presets bit for bit.
+    What is not given is not done: only the scaling to [0, 1] always is. `IMAGENET` is that of torchvision's presets,
+    bit for bit.
 
     Raises:
-        ValueError: a size that is not positive, an unknown mode or interpolation, or a mean or deviation that
-            does not fit the mode.
+        ValueError: a size that is not positive, a crop larger than what it is cut from, an unknown mode or
+            interpolation, or a mean or deviation that does not fit the mode or stands alone.
     """
 
-    resize: int | tuple[int, int] | None = 256
+    resize: int | tuple[int, int] | None = None
     """The shorter side in pixels (the longer keeps the proportion), or (height, width); None leaves the
     size."""
-    crop: int | tuple[int, int] | None = 224
-    """Side or (height, width) of the centre crop in pixels; smaller pictures are padded with black; None: no
-    crop."""
+    crop: int | tuple[int, int] | None = None
+    """Side or (height, width) of the centre crop in pixels; None: no crop."""
     mode: ColourMode = "RGB"
     """Colour mode the picture is converted to."""
-    mean: tuple[float, ...] = (0.485, 0.456, 0.406)
-    """What is subtracted of each channel in [0, 1]."""
-    std: tuple[float, ...] = (0.229, 0.224, 0.225)
-    """What each channel is divided by afterwards."""
+    mean: tuple[float, ...] = ()
+    """What is subtracted of each channel in [0, 1]; empty for nothing."""
+    std: tuple[float, ...] = ()
+    """What each channel is divided by afterwards; empty for nothing."""
     interpolation: str = "bilinear"
     """nearest, bilinear, bicubic or lanczos; with antialiasing, as Pillow does it."""
 
@@ -61,10 +61,23 @@ class Preprocess:
             raise ValueError(
                 f"interpolation must be one of {', '.join(_RESAMPLING)}, not {self.interpolation!r}"
             )
-        for name in ("mean", "std"):
-            object.__setattr__(self, name, _checked_channels(name, getattr(self, name), self.mode))
+        _check_crop(self.resize, self.crop)
+        self._standardise()
         if min(self.std) <= 0:
             raise ValueError(f"std must be above zero, not {list(self.std)}")
+
+    def _standardise(self) -> None:
+        """Mean and deviation of each channel; of neither, what changes nothing."""
+        given = [name for name, values in (("mean", self.mean), ("std", self.std)) if _is_given(values)]
+        if len(given) == 1:
+            other = "std" if given == ["mean"] else "mean"
+            raise ValueError(
+                f"{given[0]} was given without {other}: give both, one number a channel, or neither"
+            )
+        channels = _CHANNELS[self.mode]
+        for name, nothing in (("mean", 0.0), ("std", 1.0)):
+            values = getattr(self, name) if given else (nothing,) * channels
+            object.__setattr__(self, name, _checked_channels(name, values, self.mode))
 
     def picture(self, image: Image.Image) -> Image.Image:
         """The picture in the model's colour mode and size, still in pixel values."""
@@ -120,11 +133,32 @@ def _checked_size(name: str, size: object) -> int | tuple[int, int] | None:
     return sides[0] if len(sides) == 1 else (sides[0], sides[1])
 
 
+def _is_given(values: Sequence[float] | None) -> bool:
+    return values is not None and len(values) > 0
+
+
+def _check_crop(resize: int | tuple[int, int] | None, crop: int | tuple[int, int] | None) -> None:
+    """Refuse a crop that no resized picture can hold: it would be filled up with black."""
+    if resize is None or crop is None:
+        return
+    height, width = crop if isinstance(crop, tuple) else (crop, crop)
+    small = (
+        height > resize[0] or width > resize[1] if isinstance(resize, tuple) else min(height, width) > resize
+    )
+    if small:
+        given = [list(each) if isinstance(each, tuple) else each for each in (crop, resize)]
+        raise ValueError(
+            f"crop {given[0]} is larger than what resize {given[1]} leaves: give the crop of training, or null"
+        )
+
+
 def _checked_channels(name: str, values: Sequence[float], mode: ColourMode) -> tuple[float, ...]:
     channels = _CHANNELS[mode]
     numbers = tuple(float(value) for value in values)
     if len(numbers) != channels or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{name} needs {channels} finite numbers for mode {mode}, not {list(values)}")
+        grey = "; for a model of grey images add mode: L" if (len(numbers), mode) == (1, "RGB") else ""
+        needed = f"{channels} finite number{'s' * (channels > 1)}"
+        raise ValueError(f"{name} needs {needed} for mode {mode}, not {list(values)}{grey}")
     return numbers
 
 
@@ -144,9 +178,13 @@ def _centre_crop(image: Image.Image, size: int | tuple[int, int]) -> Image.Image
     if image.size == (width, height):
         return image
     if image.width < width or image.height < height:
-        left, top = max(0, (width - image.width) // 2), max(0, (height - image.height) // 2)
-        canvas = Image.new(image.mode, (max(width, image.width), max(height, image.height)))
-        canvas.paste(image, (left, top))
-        image = canvas
+        raise UserError(
+            f"model.preprocess cuts {width}x{height} pixels out of an image of {image.width}x{image.height}: give a "
+            "smaller crop, or a resize before it"
+        )
     left, top = round((image.width - width) / 2), round((image.height - height) / 2)
     return image.crop((left, top, left + width, top + height))
+
+
+IMAGENET = Preprocess(256, 224, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+"""What torchvision's classification presets do."""

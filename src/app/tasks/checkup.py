@@ -164,13 +164,14 @@ class Checkup:
                 read,
                 {**self.left_out, **failed},
                 run=runs.run_block(run, self.store, job, started, resumed=self.resume is not None),
-                subject=runs.subject_block(self.subject),
+                subject=runs.subject_block(self.subject, _notes(read)),
                 settings=self._settings(job, read),
                 earlier=self._earlier(),
             )
             self._write(job, report, read)
             _record(run, report, job)
-        runs.tell(job, run, closing_lines(report, str(job.output / "report.html"), run.url))
+        lines = closing_lines(report, str(job.output / "report.html"), run.url)
+        runs.tell(job, run, [*runs.remarks(report.subject), *lines])
         if failed:
             raise UserError(f"not all of the checkup could be done: {_told(failed)}")
 
@@ -313,6 +314,13 @@ def _of_part(name: str, error: UserError) -> str:
     """A message with the keys of a part as they are called in a checkup."""
     return re.sub(
         r"\btask\.(?!(train|stream|autopsy|mutate|estimate|contaminate)\b)", f"task.{name}.", str(error)
+    )
+
+
+def _notes(read: Reports) -> tuple[str, ...]:
+    """What the parts that run the model on the test cases have to say about it: on the front page and the console."""
+    return tuple(
+        note for each in (read.autopsy, read.mutate) if each is not None for note in each.subject.notes
     )
 
 

@@ -93,7 +93,7 @@ class MutateClassifier:
         group_size: int | None = None,
     ) -> None:
         self.subject = Subject(model, dataset)
-        self.operators = tuple(operators.values())
+        self.chosen, self.operators = dict(operators), tuple(operators.values())
         self.scoring, self.trainer, self.store = scoring, trainer, store
         self.seed, self.engine, self.resume = seed, engine, resume
         self.suites = read_suites(suites or {}, dataset)
@@ -104,16 +104,16 @@ class MutateClassifier:
         started = datetime.now().astimezone()
         examined = self._examine()
         targets = Targets(examined.classifier.module, self._saliency(examined))
-        drawn = planning.draw(self.operators, targets, self.seed)
-        self._refuse_too_many(drawn)
+        drawn = planning.draw(self.chosen, targets, self.seed, job.named)
+        self._refuse_too_many(drawn.mutants)
         with runs.opened(self.store, "mutate", job, subject=self.subject, resume=self.resume) as run:
             folder = runs.workplace(self.store, run)
             plan = planning.read(folder / "plan.json", self.operators)
             if plan is None:
                 groups = campaign.cut(
-                    drawn, examined.seconds, len(self.subject), self.group_size, self.engine
+                    drawn.mutants, examined.seconds, len(self.subject), self.group_size, self.engine
                 )
-                plan = planning.Plan(drawn, groups)
+                plan = planning.Plan(drawn.mutants, groups)
                 planning.write(plan, folder / "plan.json")
             found: list[GroupOutcomes] = []
             measured: list[Measured] = []
@@ -127,7 +127,12 @@ class MutateClassifier:
             settings = self._settings(plan, job)
             notes = tuple(
                 dict.fromkeys(
-                    [*examined.notes, *targets.notes, *(note for group in found for note in group.notes)]
+                    [
+                        *examined.notes,
+                        *drawn.notes,
+                        *targets.notes,
+                        *(note for group in found for note in group.notes),
+                    ]
                 )
             )
             notes += self._warning(result)

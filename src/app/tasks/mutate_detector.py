@@ -86,7 +86,7 @@ class MutateDetector:
         profile: Literal["paper", "deepluq"] | None = None,
     ) -> None:
         self.subject = DetectorSubject(model, dataset)
-        self.operators = tuple(operators.values())
+        self.chosen, self.operators = dict(operators), tuple(operators.values())
         try:
             self.settings = replace(scoring, profile=profile or scoring.profile)
         except ValueError as error:
@@ -106,13 +106,13 @@ class MutateDetector:
         started = datetime.now().astimezone()
         examined = self._examine()
         targets = Targets(examined.setup.module)
-        drawn = planning.draw(self.operators, targets, self.seed)
+        drawn = planning.draw(self.chosen, targets, self.seed, job.named)
         with runs.opened(self.store, "mutate", job, subject=self.subject, resume=self.resume) as run:
             folder = runs.workplace(self.store, run)
             plan = planning.read(folder / "plan.json", self.operators)
             if plan is None:
-                groups = cut(drawn, examined.seconds, len(self.subject), self.group_size, self.engine)
-                plan = planning.Plan(drawn, groups)
+                groups = cut(drawn.mutants, examined.seconds, len(self.subject), self.group_size, self.engine)
+                plan = planning.Plan(drawn.mutants, groups)
                 planning.write(plan, folder / "plan.json")
             with tempfile.TemporaryDirectory(dir=job.output, prefix=".unfinished-") as unfinished:
                 place = Path(unfinished)
@@ -121,13 +121,17 @@ class MutateDetector:
                     run.children(_child(mutant, saved) for mutant in saved.add(group))
                 if not job.first:
                     return
-                notes = (*targets.notes, *examined.notes, *saved.finish())
+                notes = (*drawn.notes, *targets.notes, *examined.notes, *saved.finish())
                 scored = self._score(plan, saved)
                 report = self._report(job, run, scored, started, notes)
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
         lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
-        runs.tell(job, run, [*runs.notes(self._fewer_workers()), *runs.left_out(report.subject), *lines])
+        runs.tell(
+            job,
+            run,
+            [*runs.notes([*drawn.notes, *self._fewer_workers()]), *runs.left_out(report.subject), *lines],
+        )
 
     def _fewer_workers(self) -> tuple[str, ...]:
         batches = DetectorBatches.count(len(self.subject), self.batch_size)

@@ -96,7 +96,7 @@ def test_weights_of_the_users(tmp_path):
     assert made.name == "Finder"
     assert made.module.box.tolist() == [2, 3, 6, 7]
     assert made.digest == detector(trained, "other").digest != detector(Finder(), "other").digest
-    assert made.notes == ("weights were stored below 'model.'",)
+    assert made.notes == ("weights were read below 'state_dict.model' in the file",)
     own = detector_state_dict(trained, None, name="own")
     assert own.digest == made.digest
     assert "factory's own weights" in own.notes[0]
@@ -108,7 +108,9 @@ def test_weights_that_are_refused(tmp_path, saved_trap, trap):
         detector_state_dict(Finder, tmp_path / "trap.pt")
     assert not trap.victim.exists()
     torch.save({"other": torch.zeros(4)}, tmp_path / "other.pt")
-    with pytest.raises(UserError, match="does not fit Finder: it lacks box and it has other too many"):
+    with pytest.raises(
+        UserError, match="does not fit Finder: no name fits: it has other, and the module takes box"
+    ):
         detector_state_dict(Finder, tmp_path / "other.pt")
     with pytest.raises(UserError, match=r"must make a torch\.nn\.Module"):
         detector_state_dict(dict, None)
