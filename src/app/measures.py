@@ -29,9 +29,9 @@ class Measure:
     title: str
     """In words."""
     better: Better
-    """Which direction is better."""
+    """Which direction is better, `higher` or `lower`; None where neither is."""
     unit: Unit
-    """How it is shown."""
+    """`share` (a fraction), `score` (0 to 100), `count` (a whole number) or `number` (any other)."""
     headline: bool = False
     """Whether it stands for its report."""
 
