@@ -9,12 +9,15 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from app.measures import Measure, Value
+from app.report.document import Document
 from app.report.lineage import Run, Subject
+from app.report.pages import mutate
 from app.report.schema import Schema
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.checkup.report import CheckupReport
@@ -23,13 +26,12 @@ from app.reporting.contamination.report import ContaminationReport
 from app.reporting.detection_eval.report import DetectionReport
 from app.reporting.estimate.report import EstimateReport
 from app.reporting.history.report import HistoryReport
-from app.reporting.mutate import MutateReport
 from app.reporting.sweep.report import SweepReport
 from app.reporting.uamt.report import UamtReport
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reports.md"
 REPORTS = {
-    "assay.mutate": (MutateReport, "`task=mutate` with a classifier."),
+    "assay.mutate": (mutate.Report, "`task=mutate` with a classifier."),
     "assay.uamt": (UamtReport, "`task=score`, and `task=mutate` with a detector."),
     "assay.autopsy": (AutopsyReport, "`task=autopsy`."),
     "assay.estimate": (EstimateReport, "`task=estimate`."),
@@ -41,6 +43,10 @@ REPORTS = {
     "assay.sweep": (SweepReport, "A sweep, `-m`: over all its jobs."),
 }
 SHARED = {"schema": Schema, "run": Run, "subject": Subject}
+MEASURED = ("key", "title", "better", "unit", "value", "interval", "n", "headline", "reason")
+"""Keys of a number in `measures`, in their order."""
+SOMETIMES = {"headline": "only where it does", "reason": "only where there is none"}
+"""Keys that not every number has."""
 HEAD = """# What report.json holds
 
 Generated from the reports' dataclasses by `python scripts/report_reference.py`.
@@ -48,8 +54,9 @@ Generated from the reports' dataclasses by `python scripts/report_reference.py`.
 Every task writes one `report.json`: strict JSON (never NaN or Infinity; what is not defined is `null`), UTF-8, keys
 in a fixed order. Two equal runs differ in the `run` block only. Scores, rates and intervals are fractions in [0, 1],
 intervals `[low, high]`; autopsy scores and their sub-scores alone are 0–100. `[]` is a list, `{}` an object with names
-of its own as keys. A reader of an older version gets what is there, and is told what is missing; a newer version is
-refused.
+of its own as keys. Reports of version 2 list all their numbers in `measures`, each with its name and its unit; what
+follows there is what was found, in full. A reader of an older version gets what is there, and is told what is missing;
+a newer version is refused.
 """
 
 
@@ -94,10 +101,30 @@ def keys(cls: type, where: str = "", seen: tuple[type, ...] = ()) -> Iterator[tu
             yield from keys(made, f"{name}.", (*seen, cls))
 
 
-def table(cls: type) -> Iterator[str]:
-    """The table of a dataclass."""
+def document(report: Any) -> Iterator[tuple[str, str]]:
+    """The same of a document: what every one has, its settings, its numbers, and its result."""
+    result, settings = typing.get_args(report)
+    about = said(Document)
+    for name in ("schema", "run", "subject"):
+        yield name, "See above."
+    yield "settings", about["settings"]
+    yield from keys(settings, "settings.")
+    yield "measures[]", "See above."
+    yield from keys(result)
+
+
+def measured() -> Iterator[tuple[str, str]]:
+    """Keys of the numbers of a document."""
+    about = said(Measure) | said(Value)
+    for name in MEASURED:
+        text = re.sub(r"\bNone\b", "null", about[name])
+        yield f"[].{name}", f"{text[:-1]}; {SOMETIMES[name]}." if name in SOMETIMES else text
+
+
+def table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Keys with what they are."""
     yield "\n| key | |\n| --- | --- |"
-    for name, text in keys(cls):
+    for name, text in rows:
         yield f"| `{name}` | {text.replace('|', chr(92) + '|')} |"
 
 
@@ -105,9 +132,11 @@ def page() -> str:
     """The whole page."""
     lines = [HEAD, "## In every report"]
     for name, cls in SHARED.items():
-        lines += [f"\n`{name}`", *table(cls)]
-    for artifact, (cls, about) in REPORTS.items():
-        lines += [f"\n## {artifact}\n\n{about}", *table(cls)]
+        lines += [f"\n`{name}`", *table(keys(cls))]
+    lines += ["\n`measures`, from version 2 on", *table(measured())]
+    for artifact, (report, about) in REPORTS.items():
+        made = document(report) if typing.get_origin(report) is Document else keys(report)
+        lines += [f"\n## {artifact}\n\n{about}", *table(made)]
     return "\n".join(lines) + "\n"
 
 

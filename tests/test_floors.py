@@ -48,8 +48,10 @@ ASKED = {
     "integrity": {"images", "samples", "machine", "measures"},
     "comparison": {"stats", "scoring", "diagnosis", "measures"},
 }
-"""Rooms and ground files that a numeric room asks beside its own: `stats` lies below all others and asks none; a
-comparison repeats tests and scores of others."""
+"""Rooms and ground files that a numeric room asks beside its own: `stats` lies below all others and asks none; mutants
+are scored by their diagnosis too; a comparison repeats tests and scores of others."""
+NEIGHBOURS = {"inference": {"mutation"}, "reporting": {"report"}}
+"""Rooms of the same floor that a room may ask: `reporting` holds the pages that are not yet made of blocks."""
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
 
@@ -164,10 +166,22 @@ def test_statistics_rest_on_numpy_and_scipy_alone():
 
 @pytest.mark.parametrize("room", sorted(FLOOR_1))
 def test_rooms_of_a_floor_leave_each_other_alone(room):
-    neighbours = FLOOR_1 - {room} - ({"mutation"} if room == "inference" else set())
+    neighbours = FLOOR_1 - {room} - NEIGHBOURS.get(room, set())
     above = DOOR | HISTORY | {"tasks"}
     wrong = [each for each in imports() if place_of(each) == room and each.room in neighbours | above]
     wrong += [each for each in imports() if place_of(each) == room and each.library in HYDRA | {"mlflow"}]
+    assert not wrong, said(wrong)
+
+
+def test_reports_show_numbers_and_compute_none():
+    """No statistics in the room of reports; drawing and templates have a file each."""
+    homes = {"matplotlib": {"report/png.py"}, "jinja2": {"report/render.py"}}
+    wrong = []
+    for each in (each for each in imports() if place_of(each) == "report" and third_party(each)):
+        lazily = not each.at_top and each.library in {"pandas", "pyarrow"}
+        plain = each.library in {"numpy", "markupsafe", "PIL"}
+        if not (plain or lazily or each.file in homes.get(each.library, ())):
+            wrong.append(each)
     assert not wrong, said(wrong)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from app import lineage, pages, workplaces
 from app.errors import UserError
+from app.measures import value
 from app.tracking import Child, Run, SilentRun, Store
 
 TASKS = iter(range(10_000))
@@ -592,11 +593,36 @@ def test_the_pages_are_served_in_place_of_the_process(store, monkeypatch, capfd)
     assert "tracking.uri=http://server is a server: its pages are there" in capfd.readouterr().err
 
 
+def test_measures_are_metrics_by_their_keys(store, task):
+    """What stands for a result has its interval beside it; what is not defined is left out and counted."""
+    with store.start("measures", task=task) as run:
+        run.log_measures(
+            [
+                value("mutation_score", 0.8, (0.7, 0.9), 213, headline=True),
+                value("accuracy", 0.9, (math.nan, 1.0), headline=True),
+                value("autopsy_score", math.nan, headline=True),
+                value("mutation_score/weight noise (σ)", 0.25, (0.1, 0.5)),
+                value("killed", 171),
+                value("ece", None),
+            ]
+        )
+    assert store.info(run.id).metrics == {
+        "mutation_score": 0.8,
+        "mutation_score_low": 0.7,
+        "mutation_score_high": 0.9,
+        "accuracy": 0.9,
+        "mutation_score/weight noise _σ_": 0.25,
+        "killed": 171.0,
+    }
+    assert run.left_out == 2
+
+
 def test_a_silent_run_has_the_same_face_and_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with SilentRun() as run:
         run.log_params({"a": 1})
         run.log_metrics({"a": 1.0})
+        run.log_measures([value("accuracy", 0.9)])
         run.log_series({"a": [(0, 1.0)]})
         run.set_tags({"a": 1})
         run.log_input("name", "digest", "source")

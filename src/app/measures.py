@@ -29,9 +29,9 @@ class Measure:
     title: str
     """In words."""
     better: Better
-    """Which direction is better."""
+    """Which direction is better, `higher` or `lower`; None where neither is."""
     unit: Unit
-    """How it is shown."""
+    """`share` (a fraction), `score` (0 to 100), `count` (a whole number) or `number` (any other)."""
     headline: bool = False
     """Whether it stands for its report."""
 
@@ -253,10 +253,9 @@ def measure(key: str, *, headline: bool = False) -> Measure:
     if not slash and stem in _ALONE:
         title, better, unit = _ALONE[stem]
         return Measure(key, title, better, unit, headline)
-    if stem.startswith("ua_") and stem.count("_") == 2:
-        _, kind, metric = stem.split("_")
-        words = f"UA-MS, {_UA_SETS.get(kind, kind)}, {_UA_METRICS.get(metric, metric)}"
-        return Measure(key, words, None, "number", headline)
+    ua, _, metric = stem.removeprefix("ua_").partition("_")
+    if not slash and stem.startswith("ua_") and ua in _UA_SETS and metric in _UA_METRICS:
+        return Measure(key, f"UA-MS, {_UA_SETS[ua]}, {_UA_METRICS[metric]}", None, "number", headline)
     raise KeyError(f"{key!r} is no measure: give it a title, a unit and a direction in app.measures")
 
 

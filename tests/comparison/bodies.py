@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-from app.comparison import Cases, Side
+from app.comparison import Cases, Side, read
 from app.diagnosis import diagnose
 
 CLASSES = ("cat", "dog", "owl", "fox", "eel")
@@ -33,6 +33,22 @@ def subject(name="net@pets", *, n=100, classes=CLASSES, model="m1", data="d1"):
         "excluded": [],
         "notes": [],
     }
+
+
+def measures_of(body):
+    """The numbers of a report of version 1, as one of version 2 lists them."""
+    return [
+        {
+            "key": each.key,
+            "title": each.measure.title,
+            "value": each.value,
+            "interval": each.interval,
+            "n": each.n,
+            "headline": each.measure.headline,
+            "reason": each.reason,
+        }
+        for each in read(body).items
+    ]
 
 
 def run(run_id="1" * 32, started="2026-01-01T10:00:00+00:00"):

@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from app.comparison import Limits, Side, compare_all, readings
+from app.comparison import Limits, Side, compare_all, read, readings
 from app.comparison.cases import Cases
 from app.errors import UserError
 
@@ -15,6 +15,7 @@ from .bodies import (
     contaminate,
     detect_eval,
     detectors,
+    measures_of,
     mutate,
     probabilities,
 )
@@ -188,7 +189,9 @@ def test_an_older_version_is_compared_partially(monkeypatch):
     monkeypatch.setitem(readings.NEWEST, "assay.autopsy", 2)
     before, after = model(100, 1), model(100, 1)
     older = {key: value for key, value in before.body.items() if key != "confusion"}
-    newer = changed(after.body, schema__version=2, summary__health="healthy")
+    newer = changed(
+        after.body, schema__version=2, summary__health="healthy", measures=measures_of(after.body)
+    )
     found = compare_all(Side(older, before.cases), Side(newer, after.cases), QUICK)
     common = found.comparability
     assert common.versions == (1, 2)
@@ -196,6 +199,8 @@ def test_an_older_version_is_compared_partially(monkeypatch):
     assert {"before lacks confusion", "before lacks summary.health"} <= set(common.missing)
     assert any("older than 2" in note for note in common.notes)
     assert found.verdict == "unchanged"
+    assert {each.judgement for each in found.deltas if each.before is not None} == {"equal"}
+    assert [each.key for each in found.deltas] == [each.key for each in read(before.body).items]
 
 
 @pytest.mark.parametrize(

@@ -138,8 +138,10 @@ def test_measures_are_known_by_their_keys(key, better, unit):
 def test_other_files_are_refused():
     with pytest.raises(UserError, match="no schema block"):
         read({"schema": {"artifact": 3, "version": 1}})
-    with pytest.raises(UserError, match="up to version 1: update it"):
+    with pytest.raises(UserError, match="up to version 2: update it"):
         read({"schema": {"artifact": "assay.mutate", "version": 7}})
+    with pytest.raises(UserError, match="up to version 1: update it"):
+        read({"schema": {"artifact": "assay.uamt", "version": 2}})
 
 
 @pytest.mark.parametrize("odd", [5, "x", [1], {"a": 1}, None, True, 10**400, 1e308, [["a"]], [{}]])

@@ -56,7 +56,7 @@ def test_the_report_adds_up(first):
     assert summary["mutation_score"] == pytest.approx(summary["killed"] / counted)
     assert report["schema"] == {
         "artifact": "assay.mutate",
-        "version": 1,
+        "version": 2,
         "generator": {"tool": "assay", "version": report["schema"]["generator"]["version"]},
     }
     assert report["subject"]["n"] == 40
@@ -100,6 +100,19 @@ def test_the_store_has_the_parent_and_a_child_a_mutant(assay, first):
         assert math.isclose(data.metrics["effect"], mutant["effect"])
         assert math.isclose(data.metrics["accuracy"], mutant["accuracy"])
     assert parent.data.metrics["mutation_score"] == report["summary"]["mutation_score"]
+    measured = {
+        row["key"]: row for row in report["measures"] if not row["key"].startswith(("recall/", "precision/"))
+    }
+    assert {"mutation_score", "accuracy", "mutation_score_thresholds", "killed", "test_cases"} <= set(
+        measured
+    )
+    for key, row in measured.items():
+        assert parent.data.metrics.get(key) == row["value"], key
+    for key in ("mutation_score", "accuracy"):
+        ends = [parent.data.metrics[f"{key}_{end}"] for end in ("low", "high")]
+        assert ends == measured[key]["interval"]
+    assert measured["mutation_score"]["interval"] == report["summary"]["mutation_score_ci"]
+    assert len(parent.data.metrics) <= 60
     assert parent.data.tags["assay.model_digest"] == report["subject"]["model_digest"]
     assert parent.data.tags["assay.data_digest"] == report["subject"]["data_digest"]
     assert parent.inputs.dataset_inputs[0].dataset.name == "fashion_test"

@@ -110,7 +110,8 @@ def _uamt(body: Body) -> Iterator[Value]:
     yield _reading("ms_iou", summary.get("ms_iou"), summary.get("ms_iou_ci"), images, headline=True)
     for kind in ("match", "miss", "ghost"):
         for name, value in block(summary, "ua", kind).items():
-            yield _reading(f"ua_{kind}_{name}", value, reason="not defined")
+            if known(f"ua_{kind}_{name}"):
+                yield _reading(f"ua_{kind}_{name}", value, reason="not defined")
     yield _reading("mutants", summary.get("mutants"))
     yield _reading("killed", at(summary, "killed", "mg"))
     operators = [each for each in rows(body, "by_operator") if each.get("rate") is each.get("block") is None]

@@ -130,7 +130,7 @@ class ThresholdSummary:
     killed: int
     """A signal reached its threshold."""
     survived: int
-    """None did."""
+    """No signal did."""
     invalid: int
     """Could not be judged."""
     mutation_score: float | None

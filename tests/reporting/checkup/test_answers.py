@@ -86,17 +86,17 @@ def test_tests_are_graded_by_the_mutation_score(make_report):
     reports = Reports(mutate=report)
     parts = {**LEFT_OUT, **finished(reports)}
     numbers = headline_numbers(reports, parts)
-    score = report.summary.mutation_score
+    score = report.result.summary.mutation_score
     assert numbers["mutation_score"].value == score
-    assert numbers["accuracy"].value == report.original.accuracy  # the autopsy did not say
+    assert numbers["accuracy"].value == report.result.original.accuracy  # the autopsy did not say
     found = answers(reports, parts, numbers)
     assert found[0].verdict == ("good" if score >= 0.8 else "warning" if score >= 0.5 else "bad")
     first, *rest = unnoticed(report)
-    distances = {each.key: each.distance for each in report.survivors}
+    distances = {each.key: each.distance for each in report.result.survivors}
     assert distances[first.key] == max(distances.values())
     assert all(distances[each.key] <= distances[first.key] for each in rest)
     steps = next_steps(reports, parts, found)
-    assert steps[0].title.startswith(f"{report.summary.survived} fault")
+    assert steps[0].title.startswith(f"{report.result.summary.survived} fault")
     assert [each.part for each in steps[1:]] == ["autopsy", "estimate", "contaminate"]
 
 
