@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from app.errors import UserError
+from app.inference.batches import limits_of
 from app.subjects.exported import load_exported
 from app.subjects.model import digest_of, from_file
 
@@ -186,7 +187,8 @@ def test_fixed_batches(net, tmp_path):
     export(net.eval(), tmp_path / "one.pt2", size=1)
     module, notes = load_exported(tmp_path / "one.pt2")
     assert module(BATCH[:1]).shape == (1, 3)
-    assert notes == ("the program was exported for one picture at a time: only a batch size of 1 works",)
+    assert notes == ("the program was exported for one image at a time: it runs so, which is slow",)
+    assert limits_of(module) == (1, 1)
 
 
 def test_inputs_that_are_no_pictures(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import threading
 import time
@@ -10,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytorch_lightning as pl
+from torch import nn
 
 from app import interrupts
 from app.errors import Fault
@@ -18,6 +20,17 @@ LOOK_SECONDS = 0.2
 """How often the further processes are looked at."""
 DEATH_SECONDS = 3.0
 """How long after an error of ours a process may take to be seen as ended: its end may be our error's cause."""
+
+
+def private(model: nn.Module) -> nn.Module:
+    """A copy of a model for `engine=naive`; the model itself where it cannot be copied, as one that holds a lock.
+
+    Mutants are overlays that are gone after the call, so that the model is as it was either way.
+    """
+    try:
+        return copy.deepcopy(model)
+    except Exception:  # whatever a part that is no tensor raises
+        return model
 
 
 class Companions:
