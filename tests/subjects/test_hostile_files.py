@@ -61,7 +61,7 @@ class Maps(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         mapped = torch.from_file(self.path, shared=True, size=4)
         mapped.fill_(1)
-        return x.flatten(1)[:, :2]
+        return x.flatten(1)[:, :2] + mapped.sum()
 
 
 class Plain(nn.Module):

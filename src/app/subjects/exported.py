@@ -127,10 +127,8 @@ def _batch_limits(path: Path, program: torch.export.ExportedProgram) -> tuple[in
     stated = program.range_constraints.get(batch.node.expr)
     if stated is None:
         return 1, None
-    low, high = (
-        int(end) if getattr(end, "is_finite", True) else None for end in (stated.lower, stated.upper)
-    )
-    return max(low or 1, 1), high if high is None or high < 2**31 else None
+    low, high = str(stated.lower), str(stated.upper)  # infinity has a name of its own
+    return max(int(low), 1) if low.isdigit() else 1, int(high) if high.isdigit() else None
 
 
 def _batch_notes(low: int, high: int | None) -> tuple[str, ...]:
