@@ -286,7 +286,9 @@ class _Work:
         keys = {
             "assay.autopsy": (accuracy,),
             "assay.mutate": (
-                "mutation_score_common" if pairs is not None and pairs.most else "mutation_score",
+                "mutation_score_common"
+                if pairs is not None and (pairs.most or self.otherwise.bars("mutation_score"))
+                else "mutation_score",
                 accuracy,
             ),
             "assay.uamt": ("img_ms_mg", "obj_ms_mg"),

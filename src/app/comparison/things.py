@@ -96,7 +96,15 @@ def otherwise(
         whole.append("data")
     settings, numbers = RULES.get(artifact, ((), ()))
     rules = [{name: block(each, "settings").get(name) for name in settings} for each in (before, after)]
-    return Otherwise(tuple(whole), spared, numbers if rules[0] != rules[1] else ())
+    single = numbers if rules[0] != rules[1] else ()
+    if artifact == "assay.mutate" and _operators(before) != _operators(after):
+        single = tuple(dict.fromkeys((*single, "mutation_score")))
+    return Otherwise(tuple(whole), spared, single)
+
+
+def _operators(body: Body) -> set[str]:
+    rows = at(body, "by_operator") or ()
+    return {str(at(each, "operator")) for each in rows}
 
 
 def _read_otherwise(before: Body, after: Body, *, by_order: bool) -> list[str]:
