@@ -20,7 +20,7 @@ Builder = Callable[..., m.MutateReport]
 SHAPE = {
     "schema": "artifact version generator",
     "run": "id parent started finished seconds command store resumed versions",
-    "subject": "name model dataset model_digest data_digest n classes excluded notes",
+    "subject": "name model dataset model_digest data_digest n classes excluded notes preprocess output",
     "settings": "seed engine q delta p0 repetitions thresholds config_digest",
     "original": "accuracy accuracy_ci ece autopsy_score sub_scores causes per_class",
     "summary": "mutants killed killed_weak survived inconclusive equivalent duplicate invalid trivial "

@@ -49,6 +49,16 @@ class Model:
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the model was loaded."""
 
+    @property
+    def shown_input(self) -> str:
+        """The preprocessing in words; equal words mean equal inputs."""
+        return self.preprocess.words
+
+    @property
+    def shown_output(self) -> str:
+        """How the outputs are read, in words."""
+        return self.output if self.output_key is None else f"{self.output}, of output {self.output_key}"
+
 
 def assemble(
     module: nn.Module,

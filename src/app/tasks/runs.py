@@ -244,5 +244,7 @@ def subject_block(subject: Subject | DetectorSubject, notes: tuple[str, ...] = (
         n=len(subject),
         classes=subject.classes,
         excluded=tuple(lineage.Excluded(each.path, each.reason) for each in subject.dataset.excluded),
+        preprocess=subject.model.shown_input,
+        output=subject.model.shown_output,
         notes=tuple(dict.fromkeys(subject.notes + notes)),
     )

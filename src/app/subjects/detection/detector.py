@@ -57,6 +57,16 @@ class Detector:
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the model was loaded."""
 
+    @property
+    def shown_input(self) -> str:
+        """What is done to a picture, in words."""
+        return f"{self.mode}, whole"
+
+    @property
+    def shown_output(self) -> str:
+        """How labels are read, in words."""
+        return "label 0 is the background" if self.background else "labels without a background"
+
     def to_images(self, pictures: Sequence[Image.Image]) -> list[Tensor]:
         """(C, H, W) float32 in [0, 1] of each picture, at its own size: the module normalises and resizes."""
         return [to_image(picture, self.mode) for picture in pictures]
