@@ -91,6 +91,11 @@ class Decoding:
         object.__setattr__(self, "background", _colour(self.background))
 
     @property
+    def choices(self) -> tuple[object, ...]:
+        """What decides about pixels, of images whose format leaves it open."""
+        return self.white_level, self.paper
+
+    @property
     def paper(self) -> tuple[int, int, int] | None:
         """The background as red, green and blue."""
         colour = self.background

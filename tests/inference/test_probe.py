@@ -98,7 +98,7 @@ def test_rows_that_are_not_finite_come_through(trainer, tmp_path):
 @pytest.mark.parametrize(
     ("module", "sentence"),
     [
-        (nn.Conv2d(3, 1, 3), "the model cannot run on preprocessed images of shape .*check model.preprocess"),
+        (nn.Conv2d(3, 1, 3), "the model takes 3 channels, but images come with 1 .*set mode: RGB"),
         (nn.Conv2d(1, 1, 3), "must give class scores of shape"),
         (nn.Sequential(nn.Flatten(0), nn.Unflatten(0, (1, -1))), "gives 1 rows for 5 images"),
         (nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Sigmoid()), "independent sigmoids"),

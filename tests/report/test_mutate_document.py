@@ -21,7 +21,7 @@ Builder = Callable[..., Report]
 SHAPE = {
     "schema": "artifact version generator",
     "run": "id parent started finished seconds command store resumed versions",
-    "subject": "name model dataset model_digest data_digest n classes excluded notes",
+    "subject": "name model dataset model_digest data_digest n classes excluded notes preprocess output",
     "settings": "seed engine q delta p0 repetitions thresholds config_digest",
     "measures": "key title better unit value interval n headline",
     "original": "accuracy accuracy_ci ece autopsy_score sub_scores causes per_class",

@@ -271,9 +271,9 @@ def test_a_partial_oracle_is_never_estimated_from(tables):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([], "nothing to estimate over"),
+        ([], "task=estimate needs a table or a folder of tables, population=PATH, or a model"),
         (["population=tables/one.csv", "task.budget=400"], "budget 400 is not allowed"),
-        (["population=tables/one.csv", "labels=x.csv"], "labels are for data without known ones"),
+        (["population=tables/one.csv", "labels=tables/one.csv"], "labels are for data without known ones"),
         (["population=tables/one.csv", "estimators=[ces]"], "no estimator could be run: CES needs"),
         (
             ["population=tables/one.csv", "task.use=labelling", "labels=none.csv"],

@@ -61,6 +61,11 @@ def _checkups(before: Side, after: Side, limits: Limits | None) -> Comparison:
     deciding = [(name, each) for name, each in found if each.verdict == outcome]
     deciding.sort(key=lambda each: not each[1].within_noise)
     decision = Decision("", "nothing shared", None)
+    different = [each for _, each in found if each.decision.rule == "different things"]
+    if different and outcome == "unchanged":  # what is left says nothing about the model
+        outcome, deciding = "unknown", []
+    if not deciding and different:
+        decision = different[0].decision
     if deciding:
         name, chosen = deciding[0]
         decision = replace(
@@ -122,4 +127,5 @@ def _comparability(before: Side, after: Side, parts: list[Part]) -> Comparabilit
         notes=tuple(
             dict.fromkeys((*comparability.older(first, second), *(n for each in inner for n in each.notes)))
         ),
+        otherwise=tuple(dict.fromkeys(name for each in inner for name in each.otherwise)),
     )

@@ -30,6 +30,7 @@ from app.comparison.substitutes import (
     population_accuracies,
     untested,
 )
+from app.comparison.things import otherwise
 from app.comparison.verdict import Candidate
 from app.errors import UserError
 from app.measures import Measure, Value, measure
@@ -102,6 +103,13 @@ class _Work:
         self.notes: list[str] = comparability.older(first, second)
         self.same_data = comparability.same(first.data_digest, second.data_digest)
         self.shared, self.unpaired = self._shared()
+        self.otherwise = otherwise(
+            first.artifact,
+            *self.bodies,
+            same_model=comparability.same(first.model_digest, second.model_digest),
+            same_data=self.same_data,
+            paired=self.shared is not None,
+        )
         self.skipped: list[Section] = []
         self.names = [texts(at(each, "subject", "classes")) for each in self.bodies]
         self.common = [name for name in self.names[1] if name in self.names[0]]
@@ -140,7 +148,12 @@ class _Work:
         names = {each.key for each in extra}
         found = [*extra, *(each for each in found if each.key not in names)]
         found = sorted(self._without_other_hashes(found), key=lambda each: not each.headline)
-        outcome, within_noise, decision = verdict.decide(self._candidates(found, pairs))
+        found = [self.otherwise.judged(each) for each in found]
+        candidates = self._candidates(found, pairs)
+        free = [each for each in candidates if not self.otherwise.bars(each.delta.key)]
+        outcome, within_noise, decision = verdict.decide(free)
+        if candidates and not free:
+            decision = replace(decision, rule="different things")
         confusion = self._confusion()
         return Comparison(
             verdict=outcome,
@@ -273,7 +286,9 @@ class _Work:
         keys = {
             "assay.autopsy": (accuracy,),
             "assay.mutate": (
-                "mutation_score_common" if pairs is not None and pairs.most else "mutation_score",
+                "mutation_score_common"
+                if pairs is not None and (pairs.most or self.otherwise.bars("mutation_score"))
+                else "mutation_score",
                 accuracy,
             ),
             "assay.uamt": ("img_ms_mg", "obj_ms_mg"),
@@ -332,7 +347,8 @@ class _Work:
             missing=missing,
             compared_sections=compared,
             skipped_sections=(*skipped, *self.skipped),
-            notes=tuple(dict.fromkeys(self.notes)),
+            notes=tuple(dict.fromkeys((*self.otherwise.notes, *self.notes))),
+            otherwise=self.otherwise.named,
         )
 
     def _note_cases(self, found: Shared) -> None:

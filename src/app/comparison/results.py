@@ -14,11 +14,18 @@ Judgement: TypeAlias = Literal["better", "worse", "within noise", "equal", "chan
 """`better` and `worse`: beyond chance, or a plain count. `changed`: neither direction is better. `untested`: nothing is
 known about chance. `unknown`: a run lacks the number."""
 Rule: TypeAlias = Literal[
-    "beyond noise", "by size alone", "a fact", "within noise", "too small", "equal", "nothing shared"
+    "beyond noise",
+    "by size alone",
+    "a fact",
+    "within noise",
+    "too small",
+    "equal",
+    "nothing shared",
+    "different things",
 ]
 """Why a difference decides, or does not: beyond chance and large enough; large enough, and nothing is known about
 chance; a count or share of all there is, about which there is no chance; explained by chance; too small to matter; none
-at all; the runs share no number that could decide."""
+at all; the runs share no number that could decide; the numbers that could are of different things."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +218,8 @@ class Comparability:
     skipped_sections: tuple[Section, ...]
     notes: tuple[str, ...]
     """What a reader must know."""
+    otherwise: tuple[str, ...] = ()
+    """What was measured otherwise, so that nothing is called better or worse for it."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,16 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from app.limits import Limit, Place
+from app.limits import Limit, Made, Place
 
-_PLAIN = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
+_PLAIN: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    Path: "a path",
+}
+_PLAIN[Made] = "a node with a _target_"
 
 
 def accepts(value: Any, hint: Any) -> bool:

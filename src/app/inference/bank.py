@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,10 @@ from PIL import Image
 from torch import Tensor, nn
 
 from app.faults import short_of_memory
-from app.inference.batches import Batch
+from app.inference.batches import Batch, limits_of
 from app.inference.blocks import Block
 from app.inference.outcomes import Outcomes, ResolvedOutput, outcomes
+from app.inference.passes import private
 from app.inference.replay import FULL, Replay, ReplayError, Start
 from app.inference.scores import PLAIN, Scores
 from app.inference.shelf import Shelf
@@ -131,7 +131,7 @@ class MutantBank(pl.LightningModule):
             original = self.classifier.scores(self.model(x.clone()))
         else:
             if not self.replay.surveyed:
-                self.replay.survey(x[:2])
+                self.replay.survey(x[: max(2, limits_of(self.model)[0])])
                 if self.replay.reason is not None:
                     log.warning("every mutant runs in a full pass: %s", self.replay.reason)
             if self.replay.reason is not None:
@@ -190,7 +190,8 @@ class MutantBank(pl.LightningModule):
             scores = self.classifier.scores(self.model(self.classifier.to_batch(images).to(self.device)))
             return [_arrays(outcomes(scores, original, kind), 1)]
         parts = []
-        side_by_side = max(1, MAX_ROWS // max(1, len(batch.cases)))
+        high = limits_of(self.model)[1]
+        side_by_side = max(1, (MAX_ROWS if high is None else min(MAX_ROWS, high)) // max(1, len(batch.cases)))
         if mutant.repetitions > 1 and self.replay is not None and not self.replay.can_tile(start):
             side_by_side = 1
             self._note(
@@ -212,7 +213,7 @@ class MutantBank(pl.LightningModule):
         )
         if self.replay is None:
             if mutant.key not in self._copies:
-                self._copies = {mutant.key: copy.deepcopy(self.model)}
+                self._copies = {mutant.key: private(self.model)}
             copied = self._copies[mutant.key]
             with overlay(mutant, copied, rows, self._mutated(mutant, copied)) as active:
                 scores = self.classifier.scores(copied(torch.cat([x] * tiles)))

@@ -13,13 +13,55 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from app import machine
+from app.errors import UserError
 from app.inference.shelf import Shelf, room
 
 PROBE_SIZE = 16
 """Noise images that follow the test cases: a mutant that moves no output on both changes nothing."""
+
+
+def limits_of(module: nn.Module) -> tuple[int, int | None]:
+    """The fewest and the most images that a model takes at once; None for no upper limit.
+
+    An exported program may have such limits; they lie on its module as `batch_limits`.
+    """
+    low, high = vars(module).get("batch_limits", (1, None))
+    return low, high
+
+
+def fitting(wanted: int, cases: int, limits: tuple[int, int | None]) -> int:
+    """The largest batch size up to the wanted one with which every batch of the test cases is within the limits.
+
+    Args:
+        wanted: test cases a batch.
+        cases: number of test cases.
+        limits: of the model.
+
+    Raises:
+        UserError: there are fewer test cases than the model takes at least, or no batch size fits.
+    """
+    low, high = limits
+    most = wanted if high is None else min(wanted, high)
+    if low <= 1:
+        return most
+    for size in range(min(max(most, low), cases if high is None else min(cases, high)), low - 1, -1):
+        if cases % size == 0 or cases % size >= low:
+            return size
+    raise UserError(
+        f"the exported program takes {low}{'' if high is None else f' to {high}'} images at once, and no batch size of "
+        f"that kind fits {cases} test cases: export it with dynamic_shapes=({{0: torch.export.Dim('batch')}},), or "
+        "choose another dataset.max_samples"
+    )
+
+
+def noise_images(limits: tuple[int, int | None]) -> int:
+    """How many noise images make up the last batch."""
+    low, high = limits
+    return max(PROBE_SIZE if high is None else min(PROBE_SIZE, high), low)
 
 
 class Images(Protocol):
@@ -54,11 +96,20 @@ class Batches(Dataset[Batch]):
         size: test cases a batch.
         todo: numbers of the batches to hand out; None for all.
         ranks: hand out at least so many, empty ones if need be, since each rank wants one.
+        noise: how many noise images the last batch has.
     """
 
-    def __init__(self, images: Images, size: int, todo: Sequence[int] | None = None, ranks: int = 1) -> None:
+    def __init__(
+        self,
+        images: Images,
+        size: int,
+        todo: Sequence[int] | None = None,
+        ranks: int = 1,
+        noise: int = PROBE_SIZE,
+    ) -> None:
         self.images = images
         self.size = size
+        self.noise = noise
         self.todo = list(range(self.count(len(images), size)) if todo is None else todo)
         self.todo += [-1] * (ranks - len(self.todo))
         self._room = room(0)
@@ -78,7 +129,7 @@ class Batches(Dataset[Batch]):
             return Batch(-1, np.empty(0, dtype=np.int64), [])
         last = self.count(cases, self.size) - 1
         first, stop = (
-            (cases, cases + PROBE_SIZE) if number == last else (number * self.size, (number + 1) * self.size)
+            (cases, cases + self.noise) if number == last else (number * self.size, (number + 1) * self.size)
         )
         chosen = np.arange(first, stop if number == last else min(stop, cases))
         return Batch(number, chosen, Shelf(self._load, chosen.tolist(), self._room))

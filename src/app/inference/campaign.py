@@ -15,7 +15,7 @@ from torch import nn
 
 from app.errors import UserError
 from app.inference.bank import Classifier, MutantBank
-from app.inference.batches import Batches, Images
+from app.inference.batches import Batches, Images, fitting, limits_of, noise_images
 from app.inference.blocks import Block, BlockStore
 from app.inference.outcomes import OutputType
 from app.inference.passes import predict
@@ -117,7 +117,7 @@ def examine(
     Raises:
         UserError: outputs that are no class scores or not finite, or an input that the model refuses.
     """
-    batch = to_batch(Shelf(images.load, range(min(look, len(images)))))
+    batch = to_batch(Shelf(images.load, range(fitting(look, len(images), limits_of(module)))))
     read = find_scores(module, batch, output, key, classes)
     if not torch.isfinite(read.rows).all():
         raise UserError("the original model gives NaN or infinity already on the first test cases")
@@ -184,15 +184,17 @@ def run(
         UserError: the original's output is not finite on a test case.
         KeyboardInterrupt: it was interrupted; what is in the store stays.
     """
-    count = Batches.count(len(images), plan.batch_size)
+    limits = limits_of(classifier.module)
+    size = fitting(plan.batch_size, len(images), limits)
+    count = Batches.count(len(images), size)
     todo = [store.missing(group, count) for group in range(len(plan.groups))]
     replay = Replay(classifier.module) if engine == "bank" else None
     for group, place in enumerate(plan.slices):
         mutants = plan.mutants[place]
         done = count - len(todo[group])
-        advance(done * plan.batch_size * len(mutants))
+        advance(done * size * len(mutants))
         if todo[group]:
-            batches = Batches(images, plan.batch_size, todo[group], trainer.world_size)
+            batches = Batches(images, size, todo[group], trainer.world_size, noise_images(limits))
 
             def save(block: Block, members: int = len(mutants)) -> None:
                 store.write(block)

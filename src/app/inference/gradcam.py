@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from app.inference.batches import limits_of
 from app.inference.scores import PLAIN, Scores
 
 FINE = 4
@@ -70,6 +71,11 @@ def gradcam(
     Raises:
         NoMaps: no such layer, or one without places.
     """
+    low, high = limits_of(module)
+    if len(x) < low or (high is not None and len(x) > high):
+        size = max(low, 1) if high is None else high
+        options = {"read": read, "layer": layer, "probabilities": probabilities}
+        return _in_pieces(module, x, classes, size, options)
     named = dict(module.named_modules())
     if layer is not None and layer not in named:
         raise NoMaps(f"the model has no layer {layer}")
@@ -110,6 +116,21 @@ def gradcam(
     peak = maps.amax(dim=(1, 2), keepdim=True)
     maps = torch.where(peak > 0, maps / peak.clamp_min(1e-30), 0.0)
     return Maps(name, maps.float().cpu().numpy())
+
+
+def _in_pieces(
+    module: nn.Module, x: Tensor, classes: Sequence[int], size: int, options: dict[str, Any]
+) -> Maps:
+    """The same of a model that takes just so many pictures at once; the last one is repeated to fill up."""
+    found = []
+    for first in range(0, len(x), size):
+        part, wanted = x[first : first + size], list(classes[first : first + size])
+        lacking = size - len(part)
+        whole = torch.cat([part, part[-1:].expand(lacking, -1, -1, -1)])
+        maps = gradcam(module, whole, wanted + wanted[-1:] * lacking, **options)
+        options = {**options, "layer": maps.layer}
+        found.append(maps)
+    return Maps(found[0].layer, np.concatenate([each.maps[:size] for each in found])[: len(x)])
 
 
 def _places(tensor: Tensor, grids: Sequence[tuple[int, int]]) -> Tensor | None:

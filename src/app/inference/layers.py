@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from app.errors import UserError
 from app.inference.bank import Classifier
-from app.inference.batches import Images
+from app.inference.batches import Images, limits_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def find_layers(classifier: Classifier, images: Images, wanted: str | None = Non
     ]
     try:
         with torch.no_grad():
-            module(classifier.to_batch([images.load(0)]))
+            module(classifier.to_batch([images.load(0)] * limits_of(module)[0]))
     finally:
         for hook in hooks:
             hook.remove()

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from app import durable
 from app.errors import UserError
 from app.inference.bank import Classifier
-from app.inference.batches import Batch, Batches, Images
+from app.inference.batches import Batch, Batches, Images, fitting, limits_of
 from app.inference.layers import Layers, find_layers
 from app.inference.outcomes import OutputType
 from app.inference.passes import predict
@@ -86,7 +86,7 @@ def examine(
     Raises:
         UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
     """
-    batch = to_batch(Shelf(images.load, range(min(LOOK, len(images)))))
+    batch = to_batch(Shelf(images.load, range(fitting(LOOK, len(images), limits_of(module)))))
     read = find_scores(module, batch, output, key, classes)
     classifier = Classifier(module, to_batch, read.output, read.scores)
     return Examined(classifier, read.rows.shape[1], find_layers(classifier, images, layer), read.notes)
@@ -188,9 +188,10 @@ def probe(
         KeyboardInterrupt: it was interrupted.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    count = Batches.count(len(images), batch_size) - 1  # without the batch of noise
+    size = fitting(batch_size, len(images), limits_of(classifier.module))
+    count = Batches.count(len(images), size) - 1  # without the batch of noise
     chosen = np.ones(len(images), dtype=np.bool_) if embedded is None else embedded
-    batches = Batches(images, batch_size, list(range(count)), trainer.world_size)
+    batches = Batches(images, size, list(range(count)), trainer.world_size)
     module = Probe(
         classifier,
         folder,

@@ -130,6 +130,15 @@ class Replay:
         if isinstance(self.module, torch.jit.ScriptModule):
             self.reason = "TorchScript hides the calls of its modules"
             return
+        try:
+            self._learn(batch)
+        except RuntimeError as error:
+            if "nference tensor" not in str(error):
+                raise
+            self.reason = "the model computes under torch.inference_mode, whose tensors cannot be watched"
+        self.release()
+
+    def _learn(self, batch: Any) -> None:
         for _ in range(2):  # some modules settle in their first pass, as torchvision's RoI pooling
             before = state_of(self.module)
             self._tree, output = self._trace(_clone(batch), None, None)
@@ -145,7 +154,6 @@ class Replay:
             self.reason = "the model does not give the same output twice"
         self._slice_kept = self._kept
         self._look_again()
-        self.release()
 
     def _look_again(self) -> None:
         """What else the survey should learn while its recording is held."""

@@ -50,7 +50,7 @@ def draw(
             or for any.
     """
     mutants: list[Mutant] = []
-    unfit: list[str] = []
+    unfit: dict[str, list[str]] = {}
     for key, operator in operators.items():
         try:
             mutants += operator.plan(targets, seed)
@@ -58,14 +58,21 @@ def draw(
             told = str(error)
             if named is None or key in named:
                 raise UserError(told if operator.name in told else f"operators.{key}: {told}") from None
-            unfit.append(f"operator {key} was left out, it does not fit the model: {told}")
-    if not mutants and unfit:
-        raise UserError(f"none of the operators fits the model; {unfit[0]}")
+            unfit.setdefault(told, []).append(key)
+    notes = tuple(_left_out(names, reason) for reason, names in unfit.items())
+    if not mutants and notes:
+        raise UserError(f"none of the operators fits the model: {'; '.join(notes)}")
     keys = [mutant.key for mutant in mutants]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise UserError(f"two mutants are both {twice}: choose each operator once")
-    return Drawn(tuple(mutants), tuple(unfit))
+    return Drawn(tuple(mutants), notes)
+
+
+def _left_out(names: Sequence[str], reason: str) -> str:
+    if len(names) == 1:
+        return f"operator {names[0]} was left out, it does not fit the model: {reason}"
+    return f"operators {', '.join(names)} were left out, they do not fit the model: {reason}"
 
 
 def write(plan: Plan, path: Path) -> None:

@@ -62,3 +62,7 @@ class Subject:
     """The test cases that were left out."""
     notes: tuple[str, ...] = ()
     """What a reader must know about the subject, such as a guessed preprocessing."""
+    preprocess: str = ""
+    """What is done to a picture before the model sees it; empty without a model."""
+    output: str = ""
+    """How the model's outputs are read; empty without a model."""

@@ -1,16 +1,18 @@
 """Exported programs (.pt2): checked before they are loaded, since loading one can run code hidden in it.
 
-Three things in such an archive can run code: pickles, native libraries, and strings in the graph's JSON that torch
-looks up, evaluates, or writes Python with. The check reads the archive with the reader that loads it, and refuses what
-it does not know.
+Four things in such an archive can run code or touch files: pickles, native libraries, operators such as
+`aten::from_file`, and strings in the graph's JSON that torch looks up, evaluates, or writes Python with. The check
+reads the archive with the reader that loads it, and refuses what it does not know.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import torch
 from torch import nn
 
 from app.errors import UserError
+from app.subjects.operators import is_pure
 
 _TEXTS = re.compile(r"archive_(format|version)|byteorder|\.data/.*|version|extra/.*")
 """Records that are read as plain text or not at all."""
@@ -68,14 +71,30 @@ def load_exported(path: Path, allow_unsafe_load: bool = False) -> tuple[nn.Modul
                 "export the program again without it, or set allow_unsafe_load=true if you trust its origin"
             )
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as file, _silent():
             program = torch.export.load(file)
-        module = torch.export.unflatten(program)
+            module = torch.export.unflatten(program)
     except Exception as error:  # whatever a foreign graph makes torch's own loader raise
         line = str(error).strip().partition("\n")[0] or type(error).__name__
         raise UserError(f"{path} is an exported program that torch cannot load ({line})") from None
     _check_evaluation(path, program)
-    return module, _batch_notes(path, program)
+    low, high = _batch_limits(path, program)
+    vars(module)["batch_limits"] = (low, high)  # `inference.batches.limits_of` reads them
+    return module, _batch_notes(low, high)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keeps torch from printing a trace before it raises: what is wrong is said in one line."""
+    loggers = [logging.getLogger(name) for name in ("torch.export", "torch._export")]
+    levels = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for each, level in zip(loggers, levels, strict=True):
+            each.setLevel(level)
 
 
 def _check_evaluation(path: Path, program: torch.export.ExportedProgram) -> None:
@@ -91,20 +110,34 @@ def _check_evaluation(path: Path, program: torch.export.ExportedProgram) -> None
             )
 
 
-def _batch_notes(path: Path, program: torch.export.ExportedProgram) -> tuple[str, ...]:
+def _batch_limits(path: Path, program: torch.export.ExportedProgram) -> tuple[int, int | None]:
+    """The fewest and the most images that the program takes at once; None for no upper limit."""
     inputs = program.graph_signature.user_inputs
     shapes = [tuple(node.meta["val"].shape) for node in program.graph.nodes if node.name in inputs]
     if len(shapes) != 1 or len(shapes[0]) != 4:
         raise UserError(f"{path} must take one batch of pictures (B, C, H, W), not inputs of shape {shapes}")
     batch = shapes[0][0]
-    if not isinstance(batch, int):
+    if isinstance(batch, int):
+        if batch > 1:
+            raise UserError(
+                f"{path} was exported for batches of exactly {batch}: export it again with "
+                "dynamic_shapes=({0: torch.export.Dim('batch')},)"
+            )
+        return 1, 1
+    stated = program.range_constraints.get(batch.node.expr)
+    if stated is None:
+        return 1, None
+    low, high = str(stated.lower), str(stated.upper)  # infinity has a name of its own
+    return max(int(low), 1) if low.isdigit() else 1, int(high) if high.isdigit() else None
+
+
+def _batch_notes(low: int, high: int | None) -> tuple[str, ...]:
+    if high == 1:
+        return ("the program was exported for one image at a time: it runs so, which is slow",)
+    if high is None and low == 1:
         return ()
-    if batch > 1:
-        raise UserError(
-            f"{path} was exported for batches of exactly {batch}: export it again with "
-            "dynamic_shapes=({0: torch.export.Dim('batch')},)"
-        )
-    return ("the program was exported for one picture at a time: only a batch size of 1 works",)
+    most = "" if high is None else f" and at most {high}"
+    return (f"the program was exported for at least {low}{most} images at a time: batches are made to fit",)
 
 
 def _offences(path: Path) -> Iterator[str]:
@@ -172,14 +205,24 @@ def _graph_offences(node: Any, key: str = "") -> Iterator[str]:
         for value in node:
             yield from _graph_offences(value, key)
     elif isinstance(node, str):
-        if key == "target" and not _TARGET.fullmatch(node):
-            yield f"the graph calls {node!r}"
+        if key == "target":
+            yield from _target_offences(node)
         elif key == "expr_str" and not _is_arithmetic(node):
             yield f"the graph evaluates {node!r}"
         elif any(word in node for word in _LOOKED_UP):
             yield "the graph imports modules"
         elif not (_DESCRIPTION.fullmatch(key) or key in {"target", "expr_str"} or _NAME.fullmatch(node)):
             yield f"the graph has the name {node!r}"
+
+
+def _target_offences(target: str) -> Iterator[str]:
+    """What is wrong with what a node calls."""
+    if not _TARGET.fullmatch(target):
+        yield f"the graph calls {target!r}"
+    elif target.startswith("torch.ops."):
+        space, name, *overload = target.removeprefix("torch.ops.").split(".")
+        if not is_pure(space, name, *overload):
+            yield f"the graph calls {space}::{name}, which is not known to do no more than compute"
 
 
 def _is_arithmetic(expression: str) -> bool:

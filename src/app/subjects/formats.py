@@ -19,6 +19,8 @@ class Format(Enum):
     SAFETENSORS = "a safetensors file"
 
 
+MAX_GIGABYTES = 8.0
+"""Of a model file, unpacked, where nothing else is said."""
 _ZIP, _PICKLE = b"PK\x03\x04", b"\x80"
 
 
@@ -49,15 +51,20 @@ def recognise(path: Path) -> Format:
     )
 
 
-def locate(path: str | Path) -> Path:
+def locate(path: str | Path, max_gigabytes: float = MAX_GIGABYTES) -> Path:
     """The model file at a path, or inside an MLflow model's directory.
 
+    Args:
+        path: a file or a directory.
+        max_gigabytes: what it may hold at most once it is unpacked.
+
     Raises:
-        UserError: nothing is there, or the directory is no MLflow model or holds no PyTorch model.
+        UserError: nothing is there, the directory is no MLflow model or holds no PyTorch model, or the file holds more
+            than it may.
     """
     found = Path(path).expanduser()
     if found.is_file():
-        return found
+        return _bounded(found, max_gigabytes)
     if not found.exists():
         raise UserError(f"model file {found} does not exist")
     if not (found / "MLmodel").is_file():
@@ -67,10 +74,26 @@ def locate(path: str | Path) -> Path:
     inside = [found / "data" / "model.pth", *sorted(found.rglob("*.pt2")), *sorted(found.rglob("*.pt"))]
     for candidate in inside:
         if candidate.is_file() and candidate.resolve().is_relative_to(found.resolve()):
-            return candidate
+            return _bounded(candidate, max_gigabytes)
     raise UserError(
         f"{found} is an MLflow model without data/model.pth or a .pt2: only PyTorch models are read"
     )
+
+
+def _bounded(file: Path, max_gigabytes: float) -> Path:
+    """The file, if what it holds is no more than it may: a few megabytes of zeros can inflate to all of the memory."""
+    held = file.stat().st_size
+    try:
+        with zipfile.ZipFile(file) as archive:
+            held = max(held, sum(each.file_size for each in archive.infolist()))
+    except (zipfile.BadZipFile, OSError):
+        pass  # no archive, or one that is refused later, with what is wrong with it
+    if held > max_gigabytes * 1e9:
+        raise UserError(
+            f"{file} holds {held / 1e9:,.1f} GB once it is unpacked; allowed are {max_gigabytes:g} GB "
+            "(model.max_gigabytes)"
+        )
+    return file
 
 
 def _recognise_archive(path: Path) -> Format:

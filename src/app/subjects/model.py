@@ -13,11 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
-from app.limits import ModelFile
+from app.limits import ModelFile, MoreThanNothing
+from app.subjects import script_check
 from app.subjects.checkpoint import read_checkpoint, read_weights
 from app.subjects.exported import load_exported
-from app.subjects.formats import Format, locate, recognise
+from app.subjects.formats import MAX_GIGABYTES, Format, locate, recognise
 from app.subjects.preprocess import IMAGENET, Preprocess
+from app.subjects.readiness import ready
 from app.subjects.weights import fit, tensors_in
 from app.tables import read_class_names
 
@@ -46,6 +48,16 @@ class Model:
     """Which of several outputs are the class scores: its name or its place; None where that is plain."""
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the model was loaded."""
+
+    @property
+    def shown_input(self) -> str:
+        """The preprocessing in words; equal words mean equal inputs."""
+        return self.preprocess.words
+
+    @property
+    def shown_output(self) -> str:
+        """How the outputs are read, in words."""
+        return self.output if self.output_key is None else f"{self.output}, of output {self.output_key}"
 
 
 def assemble(
@@ -80,13 +92,11 @@ def assemble(
     names = None if class_names is None else read_class_names(class_names, "model.class_names")
     if names is not None and len(names) < 2:
         raise UserError(f"model.class_names must name at least two classes, not {list(names)}")
-    if any(map(nn.parameter.is_lazy, (*module.parameters(), *module.buffers()))):
-        raise UserError(f"model {name} has lazy layers without weights: give model.weights")
+    module = ready(module, name)
     if preprocess is None:
         notes = (*notes, DEFAULT_PREPROCESS)
     elif isinstance(preprocess, Mapping) and not {"mean", "std"} <= set(preprocess):
         notes = (*notes, "preprocessing was given without mean and std: pixels are only scaled to [0, 1]")
-    module.eval()
     return Model(
         name, module, digest_of(module), _preprocess(preprocess), names, output, output_key, tuple(notes)
     )
@@ -103,6 +113,7 @@ def from_state_dict(
     output: Output = "auto",
     output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
+    max_gigabytes: MoreThanNothing = MAX_GIGABYTES,
 ) -> Model:
     """The model of a factory and a file of weights: a state_dict, a Lightning checkpoint or safetensors.
 
@@ -116,6 +127,7 @@ def from_state_dict(
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
+        max_gigabytes: what a file may hold at most once it is unpacked.
 
     Raises:
         UserError: a factory that makes no module, a file that cannot be read, or weights that do not fit.
@@ -124,7 +136,7 @@ def from_state_dict(
     if weights is None:
         notes: tuple[str, ...] = ("no file of weights was given: the factory's own weights are used",)
     else:
-        path = locate(weights)
+        path = locate(weights, max_gigabytes)
         notes = fit(module, read_weights(path, allow_unsafe_load), str(path), key=weights_key)
     return assemble(
         module,
@@ -146,10 +158,12 @@ def from_file(
     output: Output = "auto",
     output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
+    max_gigabytes: MoreThanNothing = MAX_GIGABYTES,
 ) -> Model:
     """The model in a file that holds the whole module: TorchScript, an exported program, or a pickled module.
 
-    The format is told by content. A TorchScript module runs its own code by design, in torch's interpreter.
+    The format is told by content. The sources of a TorchScript module are checked
+    before torch reads them: they may only compute.
 
     Args:
         path: the file, or an MLflow model's directory.
@@ -159,11 +173,12 @@ def from_file(
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code, which a pickled module always does.
+        max_gigabytes: what a file may hold at most once it is unpacked.
 
     Raises:
         UserError: no file, a damaged or unknown one, one that could run code, or one with weights only.
     """
-    file = locate(path)
+    file = locate(path, max_gigabytes)
     module, notes = _load(file, allow_unsafe_load)
     return assemble(
         module,
@@ -194,7 +209,7 @@ def digest_of(module: nn.Module) -> str:
 def _load(path: Path, allow_unsafe_load: bool) -> tuple[nn.Module, tuple[str, ...]]:
     match recognise(path):
         case Format.TORCHSCRIPT:
-            return _load_torchscript(path), ()
+            return _load_torchscript(path, allow_unsafe_load), ()
         case Format.EXPORTED:
             return load_exported(path, allow_unsafe_load)
         case Format.SAFETENSORS:
@@ -220,7 +235,14 @@ def _weights_only(path: Path, weights: Mapping[str, Tensor] | None = None) -> st
     )
 
 
-def _load_torchscript(path: Path) -> nn.Module:
+def _load_torchscript(path: Path, allow_unsafe_load: bool) -> nn.Module:
+    offending = [] if allow_unsafe_load else list(dict.fromkeys(script_check.offences(path)))
+    if offending:
+        rest = f" and {len(offending) - 3} more" if len(offending) > 3 else ""
+        raise UserError(
+            f"{path} is a TorchScript file that can do more than compute ({'; '.join(offending[:3])}{rest}): save it "
+            "without, export it with torch.export, or set allow_unsafe_load=true if you trust its origin"
+        )
     with warnings.catch_warnings():
         # torch calls TorchScript deprecated at every load; a finished model stays in its format.
         warnings.filterwarnings(

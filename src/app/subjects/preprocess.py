@@ -79,6 +79,19 @@ class Preprocess:
             values = getattr(self, name) if given else (nothing,) * channels
             object.__setattr__(self, name, _checked_channels(name, values, self.mode))
 
+    @property
+    def words(self) -> str:
+        """All of it in words."""
+        sizes = [
+            f"{name} {_side(size)}" for name, size in (("resize", self.resize), ("crop", self.crop)) if size
+        ]
+        scaled = [
+            f"{name} {' '.join(map(str, values))}"
+            for name, values in (("mean", self.mean), ("std", self.std))
+        ]
+        how = [self.interpolation] if self.resize else []
+        return ", ".join([*sizes, *how, self.mode, *scaled])
+
     def picture(self, image: Image.Image) -> Image.Image:
         """The picture in the model's colour mode and size, still in pixel values."""
         if image.mode != self.mode:
@@ -122,6 +135,10 @@ class Preprocess:
             torch.tensor(values, dtype=torch.float32)[:, None, None] for values in (self.mean, self.std)
         )
         return batch.sub_(mean).div_(std)
+
+
+def _side(size: int | tuple[int, int]) -> str:
+    return f"{size[0]}x{size[1]}" if isinstance(size, tuple) else str(size)
 
 
 def _checked_size(name: str, size: object) -> int | tuple[int, int] | None:

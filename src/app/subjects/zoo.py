@@ -11,9 +11,9 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
-from app.limits import Positive, Weights
+from app.limits import MoreThanNothing, Positive, Weights
 from app.subjects.checkpoint import read_weights
-from app.subjects.formats import locate
+from app.subjects.formats import MAX_GIGABYTES, locate
 from app.subjects.model import Model, Output, assemble
 from app.subjects.preprocess import Preprocess
 from app.subjects.weights import fit, tensors_in
@@ -32,6 +32,7 @@ def torchvision_model(
     output: Output = "logits",
     output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
+    max_gigabytes: MoreThanNothing = MAX_GIGABYTES,
 ) -> Model:
     """A classification model of torchvision.
 
@@ -47,6 +48,7 @@ def torchvision_model(
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
+        max_gigabytes: what a file may hold at most once it is unpacked.
 
     Raises:
         UserError: an unknown builder, unreadable weights, or weights that do not fit.
@@ -86,7 +88,7 @@ def torchvision_model(
             output=output,
             output_key=output_key,
         )
-    path = locate(weights)
+    path = locate(weights, max_gigabytes)
     content = read_weights(path, allow_unsafe_load)
     options: dict[str, Any] = {}
     if builder in {"googlenet", "inception_v3"}:  # trained with or without classifiers beside the main one
@@ -121,6 +123,7 @@ def timm_model(
     output: Output = "logits",
     output_key: str | int | None = None,
     allow_unsafe_load: bool = False,
+    max_gigabytes: MoreThanNothing = MAX_GIGABYTES,
 ) -> Model:
     """A classification model of timm, with the preprocessing that timm states for it.
 
@@ -136,6 +139,7 @@ def timm_model(
         output: auto, logits, probs or binary (one number an image, the second class's).
         output_key: which of several outputs the class scores are, by name or place.
         allow_unsafe_load: let the file run code if it needs more than tensors.
+        max_gigabytes: what a file may hold at most once it is unpacked.
 
     Raises:
         UserError: timm is not installed, an unknown builder, unreadable weights, or weights that do not fit.
@@ -150,7 +154,7 @@ def timm_model(
     wanted = num_classes or (len(names) if names else None)
     options = {} if wanted is None else {"num_classes": wanted}
     published = str(weights) == "pretrained"
-    path = None if published else locate(weights)
+    path = None if published else locate(weights, max_gigabytes)
     try:
         module: nn.Module = timm.create_model(builder, pretrained=published, **options)
     except (RuntimeError, OSError) as error:

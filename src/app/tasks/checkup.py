@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import io
 import json
 import re
@@ -266,6 +267,7 @@ class Checkup:
             stream_digest="" if self.stream is None else self.stream.digest,
             operators=tuple(each.operator for each in operators),
             config_digest=job.digest,
+            rules=_rules(job.config["task"]),
         )
 
     def _earlier(self) -> Iterator[CheckupReport]:
@@ -315,6 +317,18 @@ def _of_part(name: str, error: UserError) -> str:
     return re.sub(
         r"\btask\.(?!(train|stream|autopsy|mutate|estimate|contaminate)\b)", f"task.{name}.", str(error)
     )
+
+
+def _rules(task: Mapping[str, Any]) -> dict[str, str]:
+    """A digest of what each headline number is made by: equal ones mean that a number is the same number."""
+    made = {
+        "mutation_score": [task.get("operators"), task.get("scoring")],
+        "autopsy_score": [(task.get("autopsy") or {}).get(name) for name in ("profile", "weights")],
+    }
+    return {
+        name: hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        for name, parts in made.items()
+    }
 
 
 def _notes(read: Reports) -> tuple[str, ...]:

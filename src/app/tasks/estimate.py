@@ -194,6 +194,8 @@ class Estimate:
             own.classes,
             tuple(Excluded(each.path, each.reason) for each in own.dataset.excluded),
             own.notes,
+            own.model.shown_input,
+            own.model.shown_output,
         )
 
     def _gathered(self, run: Run, job: Job) -> list[Cases]:

@@ -14,7 +14,7 @@ import torch
 from app import machine, progress
 from app.diagnosis.signals import signals
 from app.inference import campaign
-from app.inference.batches import Batches
+from app.inference.batches import Batches, fitting, limits_of
 from app.inference.blocks import BlockStore
 from app.inference.campaign import Examined, GroupOutcomes
 from app.job import Job
@@ -177,7 +177,8 @@ class MutateClassifier:
             return None
         part = Subject(self.subject.model, self.subject.dataset.sample(SALIENCY_SAMPLES, self.seed))
         labels = torch.as_tensor(part.labels, dtype=torch.long)
-        places = [range(len(part))[first : first + 32] for first in range(0, len(part), 32)]
+        size = fitting(32, len(part), limits_of(self.subject.model.module))
+        places = [range(len(part))[first : first + size] for first in range(0, len(part), size)]
         images = ([part.dataset.load(i) for i in place] for place in places)
         batches = (
             (examined.classifier.to_batch(batch), labels[list(place)])

@@ -102,3 +102,49 @@ def test_without_an_interval_the_size_decides(after, verdict):
 def test_a_change_too_small_to_matter_is_none():
     [found] = changes({"accuracy": Number(0.9, (0.899, 0.901))}, {"accuracy": Number(0.905, (0.904, 0.906))})
     assert found.verdict == "same"
+
+
+@pytest.mark.parametrize(
+    ("subject", "settings", "named", "barred"),
+    [
+        ({"preprocess": "resize 32, crop 224"}, {}, "preprocessing", 4),
+        ({"output": "probs"}, {}, "reading of the outputs", 4),
+        ({"classes": ("dog", "cat")}, {}, "classes or their order", 4),
+        ({"data_digest": "old"}, {}, "test data", 3),
+        ({}, {"stream_digest": "july"}, "operational data", 1),
+        ({}, {"rules": {"mutation_score": "q=0.1"}}, "mutants or when they are killed", 1),
+        ({}, {"rules": {"autopsy_score": "other weights"}}, "rule of the autopsy score", 1),
+    ],
+)
+def test_numbers_of_different_things_are_neither_better_nor_worse(
+    *, make_checkup, make_settings, subject, settings, named, barred
+):
+    """All numbers rose far: nothing of it is said of those that were measured otherwise, and the reason comes first."""
+    now = make_checkup(
+        settings=make_settings(rules={"mutation_score": "q=0.05", "autopsy_score": "weights"}),
+        subject=replace(make_checkup().subject, preprocess="resize 32", output="logits"),
+    )
+    low = {key: Number(each.value * 0.7) for key, each in now.summary.items()}
+    before = replace(
+        now,
+        summary=low,
+        subject=replace(now.subject, **subject),
+        settings=replace(now.settings, **settings),
+    )
+    found = previous([before], now.subject, now.settings, now.summary)
+    assert found.differs[0] == named
+    verdicts = [each.verdict for each in found.changes]
+    assert (verdicts.count("not comparable"), verdicts.count("better")) == (barred, 4 - barred)
+    answer = better(found, now.subject)
+    if barred == 4:
+        assert (answer.label, answer.verdict) == ("not comparable", "unknown")
+        assert answer.answer.startswith(f"Other {named} than at the checkup of")
+    else:
+        assert answer.label == "better"
+        assert answer.meaning.startswith(f"With other {named}, nothing is said about ")
+
+
+def test_an_older_report_does_not_say_how_the_model_was_read(make_checkup):
+    before, now = make_checkup(model="old"), make_checkup()
+    now = replace(now, subject=replace(now.subject, preprocess="resize 32", output="logits"))
+    assert previous([before], now.subject, now.settings, now.summary).differs == ("model",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,7 @@ from app.inference.detection.outputs import RowForm, detections_of, results_of
 from app.inference.detection.perturbation import perturbed
 from app.inference.detection.replay import DetectorReplay
 from app.inference.detection.rows import NotFiniteError, find_class_rows
+from app.inference.passes import private
 from app.inference.replay import FULL, ReplayError, Start
 from app.mutation.mutant import Mutant
 from app.mutation.operator import InputOperator, StochasticOperator, WeightOperator, Weights
@@ -279,7 +279,7 @@ class DetectorBank(pl.LightningModule):
         )
         if self.replay is None:
             if mutant.key not in self._copies:
-                self._copies = {mutant.key: copy.deepcopy(self.model)}
+                self._copies = {mutant.key: private(self.model)}
             copied = self._copies[mutant.key]
             with self._applied(mutant, copied, rows):
                 return self._full(copied, [tensor.clone() for _ in range(tiles) for tensor in part.tensors])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from app.comparison import Limits
@@ -13,6 +14,7 @@ from app.reporting.checkup.answers import BETTER
 from app.reporting.checkup.report import (
     Change,
     CheckupReport,
+    Grade,
     Number,
     Previous,
     Question,
@@ -27,6 +29,19 @@ TITLES: Mapping[str, str] = {
     "operational_accuracy": "Accuracy in operation",
 }
 """The headline numbers of which more is better."""
+PREPROCESSING, OUTPUTS, CLASSES = "preprocessing", "reading of the outputs", "classes or their order"
+TEST_DATA, STREAM = "test data", "operational data"
+MUTATION_RULE, AUTOPSY_RULE = "mutants or when they are killed", "rule of the autopsy score"
+BARS: Mapping[str, tuple[str, ...]] = {
+    PREPROCESSING: tuple(TITLES),
+    OUTPUTS: tuple(TITLES),
+    CLASSES: tuple(TITLES),
+    TEST_DATA: ("mutation_score", "autopsy_score", "accuracy"),
+    STREAM: ("operational_accuracy",),
+    MUTATION_RULE: ("mutation_score",),
+    AUTOPSY_RULE: ("autopsy_score",),
+}
+"""Differences that make numbers of another thing, with those numbers: none of them is better or worse for it."""
 SMALLEST = {"autopsy_score": Limits.score}
 """Change from which on a number matters; `Limits.share` for the others."""
 ROUNDING = 1e-9
@@ -54,22 +69,41 @@ def previous(
         then, same = report.summary, report.settings.operators == settings.operators
         if not same:  # the mutation scores of other mutants say nothing about the tests
             then = {key: each for key, each in then.items() if key != "mutation_score"}
-        return Previous(report.run.id, report.run.started, differs, changes(then, numbers))
+        found = changes(then, numbers)
+        barred = {key for name in differs for key in BARS.get(name, ())}
+        found = tuple(
+            replace(each, verdict="not comparable") if each.key in barred else each for each in found
+        )
+        return Previous(report.run.id, report.run.started, differs, found)
     return None
 
 
 def differences(report: CheckupReport, subject: Subject, settings: Settings) -> tuple[str, ...]:
-    """What an earlier checkup was made from that this one is not."""
+    """What an earlier checkup was made from that this one is not; first what makes its numbers of another thing.
+
+    What an older report does not say is taken to be the same.
+    """
     then, before = report.settings, report.subject
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
+        PREPROCESSING: (before.preprocess or subject.preprocess, subject.preprocess),
+        OUTPUTS: (before.output or subject.output, subject.output),
+        CLASSES: (before.classes, subject.classes),
+        TEST_DATA: (before.data_digest, subject.data_digest),
+        STREAM: (then.stream_digest, settings.stream_digest),
+        MUTATION_RULE: _rules(then, settings, "mutation_score"),
+        AUTOPSY_RULE: _rules(then, settings, "autopsy_score"),
         "model": (before.model_digest, subject.model_digest),
-        "test data": (before.data_digest, subject.data_digest),
         "training data": (then.training_digest, settings.training_digest),
-        "operational data": (then.stream_digest, settings.stream_digest),
         "operators": (then.operators, settings.operators),
         "settings": (then.config_digest, settings.config_digest),
     }
     return tuple(name for name, (old, new) in pairs.items() if old != new)
+
+
+def _rules(then: Settings, now: Settings, key: str) -> tuple[str, str]:
+    """How a number was and is made."""
+    new = now.rules.get(key, "")
+    return then.rules.get(key, new), new
 
 
 def changes(then: Mapping[str, Number], now: Mapping[str, Number]) -> tuple[Change, ...]:
@@ -116,21 +150,39 @@ def better(found: Previous | None, subject: Subject) -> Question:
             "Run it again after the next change, and what has moved is shown here.",
             "",
         )
-    moved = {each.verdict for each in found.changes}
+    moved = {each.verdict for each in found.changes} - {"not comparable"}
     since = f"since the checkup of {day(found.started)}"
     told = ", ".join(f"{each.title.lower()} {moved_by(each)}" for each in found.changes)
     same_model = "The model is the same as then. " if "model" not in found.differs else ""
     meaning = f"{told.capitalize()}. {same_model}What differs: {', '.join(found.differs)}."
-    if not found.changes:
-        nothing = f"No number can be compared {since}."
-        return Question(BETTER, "unknown", "not known", nothing, meaning.removeprefix(". "), "")
-    if {"better", "worse"} <= moved:
-        return Question(BETTER, "warning", "mixed", f"In part, {since}.", meaning, "")
+    other = [name for name in found.differs if name in BARS]
+    barred = [each for each in found.changes if each.verdict == "not comparable"]
+    if barred and moved:
+        titles = _joined([each.title.lower() for each in barred])
+        meaning = f"With other {_joined(other)}, nothing is said about {titles}. {meaning}"
+    verdict, label, answer = _answer(moved, since)
+    if barred and not moved:
+        label = "not comparable"
+        then = f"the checkup of {day(found.started)}"
+        answer = f"Other {_joined(other)} than at {then}: the numbers are of different things."
+    return Question(BETTER, verdict, label, answer, meaning.removeprefix(". "), "")
+
+
+def _answer(moved: Collection[Verdict], since: str) -> tuple[Grade, str, str]:
+    """Verdict, label and answer by how the numbers moved that can be compared."""
+    if not moved:
+        return "unknown", "not known", f"No number can be compared {since}."
+    if {"better", "worse"} <= set(moved):
+        return "warning", "mixed", f"In part, {since}."
     if "worse" in moved:
-        return Question(BETTER, "bad", "worse", f"It got worse {since}.", meaning, "")
+        return "bad", "worse", f"It got worse {since}."
     if "better" in moved:
-        return Question(BETTER, "good", "better", f"It got better {since}.", meaning, "")
-    return Question(BETTER, "good", "the same", f"Nothing moved by more than chance {since}.", meaning, "")
+        return "good", "better", f"It got better {since}."
+    return "good", "the same", f"Nothing moved by more than chance {since}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def moved_by(each: Change) -> str:

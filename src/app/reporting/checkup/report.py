@@ -20,7 +20,7 @@ PARTS = ("autopsy", "mutate", "estimate", "contaminate")
 """In the order in which they run."""
 Grade: TypeAlias = Literal["good", "warning", "bad", "unknown"]
 Status: TypeAlias = Literal["finished", "failed", "left out"]
-Verdict: TypeAlias = Literal["better", "worse", "same"]
+Verdict: TypeAlias = Literal["better", "worse", "same", "not comparable"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Settings:
     """Operators of the mutants."""
     config_digest: str
     """Digest of the composed configuration."""
+    rules: Mapping[str, str] = field(default_factory=dict)
+    """Digests of how headline numbers are made, by number: which mutants and when they are killed, which weights."""
 
 
 @dataclass(frozen=True)

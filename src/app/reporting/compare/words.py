@@ -162,6 +162,8 @@ def decided_by(decision: Decision, deltas: Sequence[Delta]) -> str:
     """The rule that decided, as a sentence that begins small."""
     delta = next((each for each in deltas if each.key == decision.key), None)
     if delta is None:
+        if decision.rule == "different things":
+            return "the numbers that could decide are of different things"
         return "the reports share no number that could decide"
     known = evidence(delta)
     behind = f" ({known})" if known else ""
@@ -174,6 +176,7 @@ def decided_by(decision: Decision, deltas: Sequence[Delta]) -> str:
         "too small": f": less than {limit}",
         "equal": "",
         "nothing shared": "",
+        "different things": "",
     }[decision.rule]
     against = [_brief(each) for key in decision.against for each in deltas if each.key == key]
     other = f"; yet {', '.join(against)}" if against else ""
@@ -255,6 +258,12 @@ def _unknown(common: Comparability) -> Headline:
     """Why nobody can tell, and what to do about it."""
     reasons = [f"{each.name}: {each.reason}" for each in common.skipped_sections]
     told = f"{'; '.join(reasons)}." if reasons else "Compare reports that measure the same."
+    if common.otherwise:
+        what = f"the two runs measured different things: other {_joined(common.otherwise)}"
+        more = "Repeat the first run as the second was made, and compare those." + (
+            f" {told}" if reasons else ""
+        )
+        return Headline(f"{VERDICTS['unknown']}: {what}.", more)
     waiting = [each.name for each in common.skipped_sections if each.name in {"before", "after"}]
     why = "the reports share no number that could decide"
     if len(waiting) == 1:
@@ -263,6 +272,11 @@ def _unknown(common: Comparability) -> Headline:
     elif waiting:
         why = "both runs still wait for labels and have no estimate yet"
     return Headline(f"{VERDICTS['unknown']}: {why}.", f"{told[0].upper()}{told[1:]}")
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Names in a sentence: 'a, b and c'."""
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def facts(common: Comparability) -> list[tuple[str, str, str]]:

@@ -14,9 +14,11 @@ from PIL import Image
 from torch import Tensor, nn
 
 from app.errors import UserError
-from app.limits import ModelFile
+from app.limits import ModelFile, MoreThanNothing
+from app.subjects.formats import MAX_GIGABYTES
 from app.subjects.model import digest_of, from_state_dict
 from app.subjects.preprocess import Preprocess
+from app.subjects.readiness import ready
 from app.tables import read_class_names
 
 Mode = Literal["RGB", "L"]
@@ -54,6 +56,16 @@ class Detector:
     """Of the pictures that the module takes: three channels, or one."""
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about how the model was loaded."""
+
+    @property
+    def shown_input(self) -> str:
+        """What is done to a picture, in words."""
+        return f"{self.mode}, whole"
+
+    @property
+    def shown_output(self) -> str:
+        """How labels are read, in words."""
+        return "label 0 is the background" if self.background else "labels without a background"
 
     def to_images(self, pictures: Sequence[Image.Image]) -> list[Tensor]:
         """(C, H, W) float32 in [0, 1] of each picture, at its own size: the module normalises and resizes."""
@@ -108,7 +120,7 @@ def detector(
     if mode not in get_args(Mode):
         raise UserError(f"model.mode must be RGB or L, not {mode!r}")
     names, labels = _classes(class_names, background)
-    module.eval()
+    module = ready(module, name)
     return Detector(name, module, digest_of(module), names, labels, background, mode, tuple(notes))
 
 
@@ -122,6 +134,7 @@ def detector_state_dict(
     background: bool = True,
     mode: Mode = "RGB",
     allow_unsafe_load: bool = False,
+    max_gigabytes: MoreThanNothing = MAX_GIGABYTES,
 ) -> Detector:
     """The detector of a factory and a file of weights: a state_dict, a Lightning checkpoint or safetensors.
 
@@ -135,6 +148,7 @@ def detector_state_dict(
         background: whether label 0 is the background.
         mode: of the pictures that the module takes, RGB or L.
         allow_unsafe_load: let the file run code if it needs more than tensors.
+        max_gigabytes: what a file may hold at most once it is unpacked.
 
     Raises:
         UserError: a factory that makes no module, a file that cannot be read, or weights that do not fit.
@@ -146,6 +160,7 @@ def detector_state_dict(
         name=name,
         preprocess=WHOLE,
         allow_unsafe_load=allow_unsafe_load,
+        max_gigabytes=max_gigabytes,
     )
     return detector(
         loaded.module,

@@ -12,10 +12,10 @@ from urllib.error import URLError
 from torch import nn
 
 from app.errors import UserError
-from app.limits import Positive, Weights
+from app.limits import MoreThanNothing, Positive, Weights
 from app.subjects.checkpoint import read_weights
 from app.subjects.detection.detector import BACKGROUND_NAMES, Detector, detector
-from app.subjects.formats import locate
+from app.subjects.formats import MAX_GIGABYTES, locate
 from app.subjects.weights import fit
 from app.tables import read_class_names
 
@@ -36,6 +36,7 @@ def detector_torchvision(
     background: bool = True,
     options: Mapping[str, Any] | None = None,
     allow_unsafe_load: bool = False,
+    max_gigabytes: MoreThanNothing = MAX_GIGABYTES,
 ) -> Detector:
     """A detector of torchvision: Faster R-CNN, Mask R-CNN, RetinaNet, FCOS, SSD or SSDlite.
 
@@ -52,6 +53,7 @@ def detector_torchvision(
         options: of the builder, such as ``min_size``, ``box_score_thresh`` (R-CNN) or ``score_thresh``
             (the others).
         allow_unsafe_load: let the file run code if it needs more than tensors.
+        max_gigabytes: what a file may hold at most once it is unpacked.
 
     Raises:
         UserError: an unknown builder or option, unreadable weights, or weights that do not fit.
@@ -78,7 +80,7 @@ def detector_torchvision(
             ) from None
         names = listed or chosen.meta["categories"]
         return detector(module, name or builder, class_names=names, background=background)
-    path = locate(weights)
+    path = locate(weights, max_gigabytes)
     wanted = num_classes or _outputs(listed, background)
     module = _made(models, builder, chosen_options, weights=None, weights_backbone=None, num_classes=wanted)
     remedy = f"; model.num_classes is {wanted}" + ("" if num_classes else ", set it to what the file holds")
