@@ -14,15 +14,15 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "app"
 GROUND = {"records", "errors", "detections", "runs", "lineage", "job", "progress", "images", "workplaces"}
-NUMERIC = {"scoring", "estimation", "diagnosis", "integrity", "comparison"}
+NUMERIC = {"annotations", "scoring", "estimation", "diagnosis", "integrity", "comparison"}
 FLOOR_1 = {"subjects", "inference", "mutation", "reporting"}
 DOOR = {"__main__", "config", "launch", "sweep", "complaints"}
 HISTORY = {"tracking", "pages"}
 HYDRA = {"hydra", "omegaconf"}
-ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}}
+ASKED = {"integrity": {"images"}, "comparison": {"scoring", "diagnosis"}, "diagnosis": {"annotations"}}
 """Rooms and ground files that a numeric room asks beside its own: a comparison repeats tests and scores of others."""
 EVERYWHERE = {"numpy", "scipy"}
-INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
+INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss", "yaml"}
 
 
 @dataclass(frozen=True)

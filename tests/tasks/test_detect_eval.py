@@ -245,7 +245,7 @@ def test_nothing_is_a_case(assay, place, truth, found, said):
         ),
         (command("nowhere.json"), "ground_truth: nowhere.json does not exist"),
         (command(found="boxes/empty"), "no boxes in this folder"),
-        (command(found="boxes/text.json"), "not a readable JSON file"),
+        (command(found="boxes/text.json"), "no valid JSON"),
         (command(found="boxes/broken.json"), "needs the keys image_id, class_name and bbox"),
         (command(found="boxes/unscored.json"), "these boxes have no scores"),
         (command("boxes/coco.json", "boxes/yolo_found"), "different units"),

@@ -46,6 +46,8 @@ class Settings:
     """Whether boxes are in pixels; if not, sizes mean nothing."""
     config_digest: str
     """Of the configuration."""
+    first_pixel: int = 1
+    """What the first pixel is called in Pascal VOC's boxes, 1 or 0; other forms have no such choice."""
 
 
 @dataclass(frozen=True)
