@@ -119,7 +119,7 @@ def _corners(
     given = [row.get("bbox") for row in rows]
     for i, box in enumerate(given):
         if not _four(box):
-            raise UserError(f"{where(i)}: {_no_box(rows[i], box_format)}")
+            raise UserError(f"{where(i)}{_no_box(rows[i], box_format)}")
     stated = np.array(given, dtype=np.float64).reshape(-1, 4)
     corners = stated.copy()
     if box_format == "xywh":
@@ -146,8 +146,8 @@ def _four(box: Any) -> bool:
 def _no_box(row: dict[str, Any], box_format: BoxFormat) -> str:
     if row.get("bbox") in (None, []):
         alone = " (a segmentation alone does not do)" if row.get("segmentation") is not None else ""
-        return f"has no bbox{alone}; bbox must be four finite numbers {_MEANING[box_format]}"
-    return f"bbox must be four finite numbers {_MEANING[box_format]}, not {shown(row['bbox'])}"
+        return f" has no bbox{alone}; bbox must be four finite numbers {_MEANING[box_format]}"
+    return f": bbox must be four finite numbers {_MEANING[box_format]}, not {shown(row['bbox'])}"
 
 
 def _no_area(box: Sequence[float], box_format: BoxFormat) -> str:

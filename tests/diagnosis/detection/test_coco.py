@@ -1,5 +1,6 @@
 import contextlib
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def oracle(data, limits):
             "images": [{"id": i + 1} for i in range(len(data.images))],
             "categories": [{"id": k + 1, "name": name} for k, name in enumerate(data.class_names)],
             "annotations": [
-                row | {"id": i + 1, "area": float(truth.area[i]), "iscrowd": int(truth.crowd[i])}
+                row | {"id": i + 1, "area": float(truth.size_area[i]), "iscrowd": int(truth.crowd[i])}
                 for i, row in enumerate(rows(truth))
             ],
         }
@@ -45,10 +46,24 @@ def mean(values):
     return values[values > -1].mean() if (values > -1).any() else np.nan
 
 
+def outlined(data, seed):
+    """The same with areas of outlines, 30 to 80 % of their boxes; some are not stated, some are 0 or at a limit."""
+    rng = np.random.default_rng(seed)
+    truth = data.truth
+    area = truth.area * rng.uniform(0.3, 0.8, len(truth))
+    area[rng.random(len(truth)) < 0.2] = np.nan
+    for odd in (0.0, 32.0**2, 96.0**2):
+        area[rng.random(len(truth)) < 0.05] = odd
+    return replace(data, truth=replace(truth, stated_area=area))
+
+
+@pytest.mark.parametrize("areas", [False, True])
 @pytest.mark.parametrize("seed", range(9))
 @pytest.mark.parametrize("limit", [100, 12, 2])
-def test_equal_to_pycocotools(seed, limit):
+def test_equal_to_pycocotools(seed, limit, areas):
     data = random_set(seed, crowds=seed % 3 == 1, ties=seed % 3 == 2, most=60)
+    if areas:
+        data = outlined(data, seed)
     precision, recall = oracle(data, [1, min(10, limit), limit])
     found = coco_scores(data, max_detections=limit)
     expected = {
@@ -67,6 +82,17 @@ def test_equal_to_pycocotools(seed, limit):
     per_class = [mean(precision[:, :, k, 0, 2]) for k in range(4)]
     np.testing.assert_allclose(found.per_class, per_class, atol=1e-12)
     assert np.isnan(found.per_class[3])
+
+
+def test_the_stated_area_decides_what_is_small():
+    """One true box of 40 x 40 with an outline of 800 square pixels, and one perfect detection."""
+    box = [[0, 0, 40, 40]]
+    found = Boxes.of([0], [0], box, [0.9])
+    for area, small, medium in ((800, 1.0, np.nan), (np.nan, np.nan, 1.0), (None, np.nan, 1.0)):
+        truth = Boxes.of([0], [0], box, stated_area=None if area is None else [area])
+        scores = coco_scores(EvaluationSet(("i",), ("a",), truth, found))
+        assert scores.ap == pytest.approx(1)
+        np.testing.assert_allclose([scores.ap_small, scores.ap_medium], [small, medium])
 
 
 def test_a_limit_of_one_detection():
