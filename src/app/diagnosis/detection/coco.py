@@ -27,7 +27,7 @@ class CocoScores:
     ap75: float
     """The same at IoU .75."""
     ap_small: float
-    """The same as `ap` for small boxes; NaN if boxes are not in pixels."""
+    """The same as `ap` for small objects; NaN if boxes are not in pixels."""
     ap_medium: float
     """For medium ones."""
     ap_large: float

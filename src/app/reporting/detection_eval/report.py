@@ -71,9 +71,9 @@ class Coco:
     ap75: float
     """At IoU .75."""
     ap_small: float
-    """Of boxes below 32 x 32 pixels."""
+    """Of objects up to 32 x 32 square pixels: the ground truth's `area`, or that of the box."""
     ap_medium: float
-    """Of boxes below 96 x 96 pixels."""
+    """Of those up to 96 x 96."""
     ap_large: float
     """Of larger ones."""
     ar_1: float
