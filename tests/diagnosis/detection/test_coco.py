@@ -1,11 +1,13 @@
 import contextlib
 import io
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from app.diagnosis.detection import Boxes, EvaluationSet, coco_scores
+from app.diagnosis.detection.files import read
 
 from .scenes import random_set
 
@@ -82,6 +84,51 @@ def test_equal_to_pycocotools(seed, limit, areas):
     per_class = [mean(precision[:, :, k, 0, 2]) for k in range(4)]
     np.testing.assert_allclose(found.per_class, per_class, atol=1e-12)
     assert np.isnan(found.per_class[3])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_are_read_as_pycocotools_reads_them(tmp_path, seed):
+    """Areas of outlines, crowds, `ignore`, ids in no order and without a class: from the same two files."""
+    pytest.importorskip("pycocotools")
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    data = outlined(random_set(seed, crowds=True, most=60), seed)
+    rng = np.random.default_rng(seed)
+    numbers, classes = rng.permutation(500)[:12] + 1, [7, 3, 90, 5]
+
+    def row(boxes, i):
+        x1, y1, x2, y2 = boxes.xyxy[i].tolist()
+        at = {"image_id": int(numbers[boxes.image[i]]), "category_id": classes[boxes.label[i]]}
+        return at | {"bbox": [x1, y1, x2 - x1, y2 - y1]}
+
+    truth, found = data.truth, data.found
+    content = {
+        "images": [{"id": int(n), "file_name": f"{n}.jpg"} for n in numbers],
+        "categories": [{"id": k, "name": str(k)} for k in classes],
+        "annotations": [
+            row(truth, i)
+            | {"id": i + 1, "area": float(truth.size_area[i]), "iscrowd": int(truth.crowd[i])}
+            | ({"ignore": 1} if rng.random() < 0.2 else {})
+            for i in range(len(truth))
+        ],
+    }
+    results = [row(found, i) | {"score": float(found.score[i])} for i in range(len(found))]
+    paths = tmp_path / "truth.json", tmp_path / "found.json"
+    for path, written in zip(paths, (content, results), strict=True):
+        path.write_text(json.dumps(written))
+    ours = coco_scores(read(*paths))
+    with contextlib.redirect_stdout(io.StringIO()):
+        reference = COCO(str(paths[0]))
+        evaluation = COCOeval(reference, reference.loadRes(str(paths[1])), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+    names = ("ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large", "ar_1", "ar_10", "ar")
+    for name, value in zip(names, evaluation.stats, strict=False):
+        assert getattr(ours, name) == pytest.approx(
+            value if value > -1 else np.nan, abs=1e-12, nan_ok=True
+        ), name
 
 
 def test_the_stated_area_decides_what_is_small():
