@@ -55,6 +55,11 @@ NEIGHBOURS = {"inference": {"mutation"}, "reporting": {"report"}}
 EVERYWHERE = {"numpy", "scipy"}
 INSIDE_FUNCTIONS = {"sklearn", "hotcoco", "pyarrow", "pandas", "faiss"}
 
+# A room that reads what files state about boxes; yaml where a data set keeps its names in such a file.
+NUMERIC |= {"annotations"}
+ASKED["diagnosis"] = ASKED.get("diagnosis", set()) | {"annotations"}
+INSIDE_FUNCTIONS |= {"yaml"}
+
 
 @dataclass(frozen=True)
 class Import:

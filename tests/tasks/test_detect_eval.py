@@ -172,6 +172,27 @@ def test_every_form_is_recognised_and_gives_the_same(assay, first, truth, found,
     assert report["summary"]["coco"]["ap"] == pytest.approx(before["summary"]["coco"]["ap"])
 
 
+def test_boxes_of_voc_are_shifted_by_the_option_only(assay, place):
+    """The same box counted from 0 (up to the pixel after the last) in XML, and in flat JSON."""
+    folder = place / "from_zero"
+    folder.mkdir(exist_ok=True)
+    box = "<xmin>10</xmin><ymin>10</ymin><xmax>30</xmax><ymax>30</ymax>"
+    (folder / "a.xml").write_text(
+        f"<annotation><object><name>cat</name><bndbox>{box}</bndbox></object></annotation>"
+    )
+    found = [{"image_id": "a", "class_name": "cat", "bbox": [10, 10, 30, 30], "score": 0.9}]
+    (place / "zero.json").write_text(json.dumps(found))
+    ap = {}
+    for first in (0, 1):
+        ended = assay(*command("boxes/from_zero", "boxes/zero.json", f"task.first_pixel={first}"))
+        report = ended.report()
+        assert report["settings"]["first_pixel"] == first
+        assert any(f"are counted from {first} (first_pixel)" in note for note in report["subject"]["notes"])
+        ap[first] = report["summary"]["coco"]["ap"]
+    assert ap[0] == pytest.approx(1)
+    assert ap[1] == pytest.approx(0.9)  # 20 * 20 of 21 * 21: an IoU of .907
+
+
 def test_yolo_without_pictures_has_no_sizes(assay, place):
     report = assay(*command("boxes/yolo_truth", "boxes/yolo_found")).report()
     assert not report["settings"]["pixels"]
@@ -248,6 +269,11 @@ def test_nothing_is_a_case(assay, place, truth, found, said):
         (command(found="boxes/text.json"), "not a readable JSON file"),
         (command(found="boxes/broken.json"), "needs the keys image_id, class_name and bbox"),
         (command(found="boxes/unscored.json"), "these boxes have no scores"),
+        (
+            command("boxes/found.json", "boxes/found.json"),
+            "has a score, as detections have; ground truth has none",
+        ),
+        (command("boxes/voc_truth", "boxes/voc_found", "task.first_pixel=2"), "task.first_pixel must be"),
         (command("boxes/coco.json", "boxes/yolo_found"), "different units"),
         (
             command("boxes/truth.json", "boxes/found.json", "task.iou=1.5"),

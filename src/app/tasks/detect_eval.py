@@ -10,6 +10,8 @@ from typing import Literal
 
 from PIL import Image
 
+from app.annotations.content import listed
+from app.annotations.forms import ENDINGS
 from app.diagnosis.detection import DetectionEvaluation, EvaluationSet, evaluate, files
 from app.errors import UserError
 from app.job import Job
@@ -39,7 +41,9 @@ class DetectEval:
         iou: smallest IoU of a match.
         images: folder of the pictures, to show the mistakes and to have YOLO's boxes in pixels; None for neither.
         box_format: of flat JSON: two corners, or a corner and the sides.
-        class_names: of YOLO's class numbers, a list or a file; None for those of ``classes.txt``, or the numbers.
+        class_names: of YOLO's class numbers, a list or a file; None for those of ``classes.txt`` or ``data.yaml``, or
+            the numbers.
+        first_pixel: of VOC's boxes: what the first pixel is called.
         coco: whether COCO's scores are measured, too.
         max_detections: the surest detections of an image and class that count there.
         resamples: bootstrap samples of the images.
@@ -60,6 +64,7 @@ class DetectEval:
         images: Folder | None = None,
         box_format: Literal["xyxy", "xywh"] = "xyxy",
         class_names: str | Sequence[str | int] | None = None,
+        first_pixel: Literal[0, 1] = 1,
         coco: bool = True,
         max_detections: Positive = 100,
         resamples: Positive = 200,
@@ -69,12 +74,16 @@ class DetectEval:
         self.ground_truth = _given("ground_truth", ground_truth)
         self.pictures = None if images is None else PictureFolder(images)
         self.store, self.seed, self.iou, self.images = store, seed, iou, images
+        self.first_pixel = first_pixel
         self.coco, self.max_detections, self.resamples, self.shown = coco, max_detections, resamples, shown
         self.data = files.read(
             self.ground_truth,
             self.detections,
             box_format=box_format,
-            class_names=None if class_names is None else read_class_names(class_names, "task.class_names"),
+            class_names=None
+            if class_names is None
+            else read_class_names(class_names, "task.class_names", unique=False),
+            first_pixel=first_pixel,
             image_sizes=self.pictures,
         )
 
@@ -138,6 +147,7 @@ class DetectEval:
             images=self.images or "",
             pixels=self.data.pixels,
             config_digest=job.digest,
+            first_pixel=self.first_pixel,
         )
 
     def _write(self, job: Job, report: DetectionReport) -> None:
@@ -190,11 +200,9 @@ def _name(path: Path) -> str:
 def _digest(path: Path) -> str:
     """SHA-256 of a file, or of the names and contents of a folder's files of boxes."""
     hasher = hashlib.sha256()
-    for each in sorted([*path.glob("*.txt"), *path.glob("*.xml")]) if path.is_dir() else [path]:
-        content = each.read_bytes()
-        hasher.update(
-            f"{each.name if path.is_dir() else ''}\0{len(content)}\0".encode(errors="surrogateescape")
-        )
+    for name in listed(path, ENDINGS).files if path.is_dir() else [""]:
+        content = (path / name).read_bytes()
+        hasher.update(f"{name}\0{len(content)}\0".encode(errors="surrogateescape"))
         hasher.update(content)
     return hasher.hexdigest()
 

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from PIL import Image
 
 from app import images
+from app.annotations.content import without_ending
 from app.errors import UserError
 from app.images import Unreadable
 from app.integrity.listing import list_pictures
@@ -16,8 +17,8 @@ from app.integrity.listing import list_pictures
 class PictureFolder(Mapping[str, tuple[float, float]]):
     """The pictures below a folder; as a mapping, the width and height of each, read when it is asked for.
 
-    A name is a path below the folder, a file's name or that without its ending; where several files fit, the first
-    by path is taken. Links out of the folder are not followed.
+    A name is a path below the folder or a file's name, either with its ending or without; where
+    several files fit, the first by path is taken. Links out of the folder are not followed.
 
     Args:
         folder: the root.
@@ -33,7 +34,12 @@ class PictureFolder(Mapping[str, tuple[float, float]]):
             raise UserError(f"task.images: {folder} {state}; give the folder of the pictures, or null")
         listing = list_pictures(root, classes=False)
         self._files: dict[str, Path] = {}
-        for spell in (str, _name, _stem):  # whole paths come before names, and names before stems
+        for spell in (
+            str,
+            without_ending,
+            _name,
+            _stem,
+        ):  # whole paths come before names, and names before stems
             for path, file in zip(listing.paths, listing.files, strict=True):
                 self._files.setdefault(spell(path), file)
         self._sizes: dict[str, tuple[float, float]] = {}

@@ -46,16 +46,17 @@ def test_one_folder_for_both(written):
     ("line", "message"),
     [
         ("0 0.5 0.5 0.5", "has 4 values"),
+        ("0 0.5 0.5 0.1 0.1 0.9", "has a score, as detections have"),
         ("0 0.1 0.1 0.2 0.1 0.2 0.2", "has 7 values; .* outlines and scores are not"),
         ("cat 0.5 0.5 0.1 0.1", "must be an integer and four numbers, not 'cat"),
-        ("0.0 0.5 0.5 0.1 0.1", "must be an integer"),
+        ("0.5 0.5 0.5 0.1 0.1", r"has the class 0.5, which is unknown; 0..2 are allowed"),
         ("0 0.5 x 0.1 0.1", "must be an integer and four numbers"),
         ("3 0.5 0.5 0.1 0.1", r"has the class 3, which is unknown; 0..2 are allowed"),
         ("-1 0.5 0.5 0.1 0.1", "has the class -1, which is unknown"),
-        ("0 0.5 0.5 0 0.1", r"box \[20, 9, 20, 11\] has no area"),
-        ("0 0.5 0.5 0.1 -0.1", "has no area"),
+        ("0 0.5 0.5 0 0.1", "box 0.5 0.5 0 0.1 has no area"),
+        ("0 0.5 0.5 0.1 -0.1", "has a negative side"),
         ("0 0.95 0.5 0.2 0.1", "lies outside a.png, which is 40x20 pixels"),
-        ("0 20 10 4 4", "must be in shares of the picture, 0 to 1"),
+        ("0 20 10 4 4", "must be in fractions of the image, 0 to 1"),
         ("0 nan 0.5 0.1 0.1", "is not finite"),
     ],
 )
@@ -74,7 +75,7 @@ def test_files_that_do_not_fit(written, tmp_path):
         yolo(written.images, labels)
     (labels / "lost.txt").unlink()
     (written.images / "a.jpg").write_bytes(b"")
-    with pytest.raises(UserError, match=r"a.jpg and a.png, which would share one file"):
+    with pytest.raises(UserError, match=r"a.jpg and a.png, which would be of one image"):
         yolo(written.images, labels)
     (written.images / "a.jpg").unlink()
     (tmp_path / "empty").mkdir()

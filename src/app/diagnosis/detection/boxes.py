@@ -26,12 +26,16 @@ class Boxes:
     """(D,): confidence of each; 1 in the ground truth."""
     crowd: NDArray[np.bool_]
     """(D,): boxes around a crowd, only in the ground truth: what lies inside is neither right nor wrong."""
+    stated_area: Reals | None = None
+    """(D,): areas that the ground truth states, such as those of COCO's outlines; NaN where it states none."""
 
     def __post_init__(self) -> None:
         count = len(self.label)
         shapes = self.image.shape, self.label.shape, self.xyxy.shape, self.score.shape, self.crowd.shape
         if shapes != ((count,), (count,), (count, 4), (count,), (count,)):
             raise ValueError(f"boxes need arrays of shapes (D,), (D,), (D, 4), (D,), (D,), not {shapes}")
+        if self.stated_area is not None and self.stated_area.shape != (count,):
+            raise ValueError(f"stated_area must be (D,), not {self.stated_area.shape}")
         bad = ~np.isfinite(self.xyxy).all(axis=1) | ~np.isfinite(self.score)
         bad |= (self.xyxy[:, 2:] < self.xyxy[:, :2]).any(axis=1)
         if bad.any():
@@ -45,7 +49,16 @@ class Boxes:
         return len(self.label)
 
     @classmethod
-    def of(cls, image: Any, label: Any, xyxy: Any, score: Any = None, crowd: Any = None) -> Boxes:
+    def of(
+        cls,
+        image: Any,
+        label: Any,
+        xyxy: Any,
+        score: Any = None,
+        crowd: Any = None,
+        *,
+        stated_area: Any = None,
+    ) -> Boxes:
         """Boxes from anything array-like; without scores they are 1, without crowds there is none."""
         labels = np.asarray(label, dtype=np.int64).reshape(-1)
         count = len(labels)
@@ -57,6 +70,7 @@ class Boxes:
             np.zeros(count, dtype=np.bool_)
             if crowd is None
             else np.asarray(crowd, dtype=np.bool_).reshape(-1),
+            None if stated_area is None else np.asarray(stated_area, dtype=np.float64).reshape(-1),
         )
 
     @property
@@ -66,9 +80,19 @@ class Boxes:
         area: Reals = sides[:, 0] * sides[:, 1]
         return area
 
+    @property
+    def size_area(self) -> Reals:
+        """(D,): what decides whether an object is small, medium or large: the stated area, else the box's."""
+        if self.stated_area is None:
+            return self.area
+        return np.where(np.isnan(self.stated_area), self.area, self.stated_area)
+
     def take(self, rows: NDArray[Any]) -> Boxes:
         """Some of the boxes."""
-        return Boxes(self.image[rows], self.label[rows], self.xyxy[rows], self.score[rows], self.crowd[rows])
+        stated = None if self.stated_area is None else self.stated_area[rows]
+        return Boxes(
+            self.image[rows], self.label[rows], self.xyxy[rows], self.score[rows], self.crowd[rows], stated
+        )
 
 
 @dataclass(frozen=True)

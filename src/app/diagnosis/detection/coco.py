@@ -12,7 +12,8 @@ from app.diagnosis.detection.boxes import EvaluationSet
 from app.errors import UserError
 
 SIZES = ("small", "medium", "large")
-"""Areas below 32 * 32, below 96 * 96 and beyond, in square pixels."""
+"""Areas up to 32 * 32, up to 96 * 96 and from there on, in square pixels: those that the ground truth states
+(`Boxes.size_area`), and of detections those of their boxes."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class CocoScores:
     ap75: float
     """The same at IoU .75."""
     ap_small: float
-    """The same as `ap` for small boxes; NaN if boxes are not in pixels."""
+    """The same as `ap` for small objects; NaN if boxes are not in pixels."""
     ap_medium: float
     """For medium ones."""
     ap_large: float
@@ -98,6 +99,7 @@ def _evaluate(data: EvaluationSet, limits: list[int]) -> tuple[NDArray[Any], NDA
         truth.image + 1,
         truth.label + 1,
         xywh(truth.xyxy),
+        area=truth.size_area,
         iscrowd=truth.crowd.astype(np.int64),
     )
     columns = (found.image + 1, xywh(found.xyxy), found.score, found.label + 1)

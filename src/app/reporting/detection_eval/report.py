@@ -46,6 +46,8 @@ class Settings:
     """Whether boxes are in pixels; if not, sizes mean nothing."""
     config_digest: str
     """Of the configuration."""
+    first_pixel: int = 1
+    """What the first pixel is called in Pascal VOC's boxes, 1 or 0; other forms have no such choice."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,9 @@ class Coco:
     ap75: float
     """At IoU .75."""
     ap_small: float
-    """Of boxes below 32 x 32 pixels."""
+    """Of objects up to 32 x 32 square pixels: the ground truth's `area`, or that of the box."""
     ap_medium: float
-    """Of boxes below 96 x 96 pixels."""
+    """Of those up to 96 x 96."""
     ap_large: float
     """Of larger ones."""
     ar_1: float

@@ -1,50 +1,33 @@
-"""Annotations: what files state about pictures, checked against the pictures themselves.
+"""Annotated pictures: what files state about pictures, checked against the pictures themselves.
 
-The readers of COCO, YOLO and Pascal VOC files end here: pictures are decoded once, boxes must lie in them.
+`app.annotations` reads the files; here pictures are found and decoded once, and boxes must lie in them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+from numpy.typing import NDArray
 
+from app.annotations import AnnotationSet, placed
+from app.annotations.placement import agreed_size
 from app.errors import UserError
 from app.images import USUAL, Decoding
 from app.subjects.dataset import Excluded
-from app.subjects.detection.dataset import DetectionDataset, Objects, drawn, objects_of
+from app.subjects.detection.dataset import DetectionDataset, Objects, drawn
 from app.subjects.files import Checked, FileSource, Progress, check
 from app.subjects.files import notes as how_read
 
-Box = tuple[float, float, float, float]
-MAX_OVERHANG = 1.0
-"""Pixels that a box may reach over the picture's edge and is cut: tools round, and some count from 1."""
-_ROUNDING = 0.01
-"""Pixels that are no overhang, but rounding of the file's decimals."""
-MAX_BYTES = 2**30
-"""Largest file of annotations that is read."""
+_NO_CLASS = ("background", "__background__")
+"""What categories are called that stand for nothing."""
 
 
 @dataclass(frozen=True)
-class Annotation:
-    """One object as a file states it."""
-
-    box: Box
-    """x1, y1, x2, y2 in pixels, or in shares of width and height."""
-    label: int
-    """Its class."""
-    where: str
-    """File and line or object, for messages."""
-    ignored: bool = False
-    """Whether it need not be found: a crowd, or marked difficult."""
-
-
-@dataclass(frozen=True)
-class AnnotatedPicture:
-    """One picture as a file states it."""
+class PictureFile:
+    """One picture of the data set."""
 
     file: Path
     """Where it should be."""
@@ -52,40 +35,36 @@ class AnnotatedPicture:
     """What it is called."""
     where: str
     """Which file and object names it, for messages."""
-    annotations: tuple[Annotation, ...]
-    """What is in it."""
-    size: tuple[int, int] | None = None
-    """Width and height as stated; None if they are not."""
-    relative: bool = False
-    """Whether boxes are in shares of width and height."""
+    image: int | None
+    """Which of the stated images it is; None if nothing is stated about it."""
 
 
 def collect(
-    pictures: Sequence[AnnotatedPicture],
+    pictures: Sequence[PictureFile],
+    stated: AnnotationSet,
     name: str,
     class_names: tuple[str, ...],
     *,
-    named: bool = True,
     max_samples: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
-    decoding: Decoding = USUAL,
     notes: tuple[str, ...] = (),
+    decoding: Decoding = USUAL,
 ) -> DetectionDataset:
     """The data set of annotated pictures; a picture that cannot be decoded is left out and listed.
 
     Args:
         pictures: in the order of the test cases.
+        stated: what is in them.
         name: of the data set.
-        class_names: what the labels mean.
-        named: whether the class names were given.
+        class_names: what the labels mean; all that are stated, and maybe more.
         max_samples: keep so many pictures, drawn before they are decoded.
         seed: of the draw.
         workers: threads that decode; None takes one a core, at most 8.
         progress: is told how many files are done.
-        decoding: what the formats of files leave open.
         notes: remarks of the reader.
+        decoding: what the formats of files leave open.
 
     Raises:
         UserError: a picture that is missing or there twice, none that can be decoded, another size than
@@ -94,7 +73,7 @@ def collect(
     _refuse_missing(pictures)
     _refuse_repeated(pictures)
     chosen = [pictures[i] for i in drawn(len(pictures), max_samples, seed)]
-    kept: list[tuple[AnnotatedPicture, Checked]] = []
+    kept: list[tuple[PictureFile, Checked]] = []
     excluded: list[Excluded] = []
     files = [picture.file for picture in chosen]
     for picture, result in zip(chosen, check(files, decoding, workers, progress), strict=True):
@@ -105,48 +84,20 @@ def collect(
     if not kept:
         raise UserError(f"none of the {len(chosen)} pictures of {name} can be read: {_first(excluded)}")
     notes += how_read([(picture.shown, each) for picture, each in kept])
-    objects, ignored, cut = [], [], 0
-    for picture, decoded in kept:
-        found, left, over = _objects(picture, decoded.size)
-        objects.append(found)
-        ignored.append(left)
-        cut += over
-    if cut:
-        notes += (
-            f"{cut} box{'es' * (cut != 1)} reached up to {MAX_OVERHANG:g} pixel over the edge: cut to the picture",
-        )
+    objects, found = _objects(stated, kept, class_names)
     return DetectionDataset(
         name=name,
         class_names=class_names,
-        objects=tuple(objects),
+        objects=tuple(each[0] for each in objects),
         paths=tuple(picture.shown for picture, _ in kept),
         source=FileSource(tuple(picture.file.absolute() for picture, _ in kept), decoding),
         rows=np.arange(len(kept)),
         case_digests=np.frombuffer(b"".join(each.digest for _, each in kept), np.uint8).reshape(-1, 32),
-        ignored=tuple(ignored),
+        ignored=tuple(each[1] for each in objects),
         excluded=tuple(sorted(excluded, key=lambda each: each.path)),
-        named=named,
-        notes=notes,
+        named=stated.named,
+        notes=notes + found.notes,
     )
-
-
-def read_text(path: Path) -> str:
-    """The text of a file of annotations.
-
-    Raises:
-        UserError: it is missing, too large, or not UTF-8.
-    """
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise UserError(f"{path} is larger than {MAX_BYTES // 2**20} MiB: no annotations are")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror or error})") from None
 
 
 def folder(path: str | Path, key: str) -> Path:
@@ -177,30 +128,29 @@ def inside(top: Path, file_name: str, where: str) -> Path:
     raise UserError(f"{where} names the picture {file_name!r}, which does not lie in {top}")
 
 
-def label_of(name: str, class_names: Sequence[str], where: str) -> int:
-    """The label of a class.
+def without_background(class_names: tuple[str, ...], used: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Class names without a first one that stands for the background, if no box has it.
 
-    Raises:
-        UserError: an unknown class.
+    Detectors number their classes without it, so it would shift the labels of one that names no classes.
+
+    Args:
+        class_names: in the order of their labels.
+        used: (K,) whether boxes have each.
     """
-    try:
-        return class_names.index(name)
-    except ValueError:
-        known = ", ".join(class_names[:8]) + (
-            f" and {len(class_names) - 8} more" if len(class_names) > 8 else ""
-        )
-        raise UserError(f"{where} has the class {name!r}, which is unknown; known are {known}") from None
+    if len(class_names) > 1 and class_names[0].lower() in _NO_CLASS and not used[0]:
+        return class_names[1:]
+    return class_names
 
 
-def _refuse_missing(pictures: Sequence[AnnotatedPicture]) -> None:
+def _refuse_missing(pictures: Sequence[PictureFile]) -> None:
     missing = [picture for picture in pictures if not picture.file.is_file()]
     if missing:
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UserError(f"{missing[0].where}: picture {missing[0].file} does not exist{more}")
 
 
-def _refuse_repeated(pictures: Sequence[AnnotatedPicture]) -> None:
-    seen: dict[str, AnnotatedPicture] = {}
+def _refuse_repeated(pictures: Sequence[PictureFile]) -> None:
+    seen: dict[str, PictureFile] = {}
     for picture in pictures:
         if picture.shown in seen:
             raise UserError(
@@ -209,44 +159,31 @@ def _refuse_repeated(pictures: Sequence[AnnotatedPicture]) -> None:
         seen[picture.shown] = picture
 
 
-def _objects(picture: AnnotatedPicture, size: tuple[int, int]) -> tuple[Objects, Objects, int]:
-    """What is to be found, what is ignored, and how many boxes were visibly cut."""
-    if picture.size is not None and picture.size != size:
-        stated, real = ("x".join(map(str, each)) for each in (picture.size, size))
-        raise UserError(
-            f"{picture.where}: {picture.shown} is {real} pixels (upright), but {stated} is stated: "
-            "the annotations belong to another version of the picture"
-        )
-    found: list[tuple[Box, int]] = []
-    left: list[tuple[Box, int]] = []
-    cut = 0
-    for each in picture.annotations:
-        box, over = _in_pixels(each, size, picture)
-        (left if each.ignored else found).append((box, each.label))
-        cut += over > _ROUNDING
-    return objects_of(found), objects_of(left), cut
+def _objects(
+    stated: AnnotationSet, kept: Sequence[tuple[PictureFile, Checked]], class_names: tuple[str, ...]
+) -> tuple[list[tuple[Objects, Objects]], AnnotationSet]:
+    """What is to be found and what is ignored in each picture, and the set of these pictures."""
+    chosen = [picture.image for picture, _ in kept if picture.image is not None]
+    part = stated.of_images(chosen)
+    about = [(picture, decoded.size) for picture, decoded in kept if picture.image is not None]
+    images = [
+        replace(image, file=picture.shown) for image, (picture, _) in zip(part.images, about, strict=True)
+    ]
+    sizes = [agreed_size(image, size) for image, (_, size) in zip(images, about, strict=True)]
+    part = placed(replace(part, images=tuple(images)), sizes, strict=True)
+    label = np.array([class_names.index(each) for each in part.class_names], dtype=np.int64)[part.label]
+    ignored = part.is_ignored
+    order = np.argsort(part.image, kind="stable")
+    rows = iter(np.split(order, np.searchsorted(part.image[order], np.arange(1, len(images)))))
 
+    def of(some: NDArray[np.int64]) -> Objects:
+        return Objects(part.xyxy[some], label[some])
 
-def _in_pixels(annotation: Annotation, size: tuple[int, int], picture: AnnotatedPicture) -> tuple[Box, float]:
-    """The box cut to the picture, and by how many pixels."""
-    width, height = size
-    x1, y1, x2, y2 = annotation.box
-    if picture.relative:
-        x1, y1, x2, y2 = x1 * width, y1 * height, x2 * width, y2 * height
-    shown = f"[{x1:g}, {y1:g}, {x2:g}, {y2:g}]"
-    if not all(map(math.isfinite, (x1, y1, x2, y2))):
-        raise UserError(f"{annotation.where}: box {shown} is not finite")
-    if x2 <= x1 or y2 <= y1:
-        raise UserError(
-            f"{annotation.where}: box {shown} has no area; [x1, y1, x2, y2] needs x2 > x1 and y2 > y1"
-        )
-    over = max(-x1, -y1, x2 - width, y2 - height, 0.0)
-    box = max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
-    if over > MAX_OVERHANG + _ROUNDING or box[2] <= box[0] or box[3] <= box[1]:
-        raise UserError(
-            f"{annotation.where}: box {shown} lies outside {picture.shown}, which is {width}x{height} pixels"
-        )
-    return box, over
+    objects = []
+    for picture, _ in kept:
+        own = next(rows) if picture.image is not None else order[:0]
+        objects.append((of(own[~ignored[own]]), of(own[ignored[own]])))
+    return objects, part
 
 
 def _first(excluded: Sequence[Excluded]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -159,12 +158,3 @@ def drawn(n: int, max_samples: int | None, seed: int) -> NDArray[np.int64]:
     if max_samples is None or max_samples >= n:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, max_samples, replace=False))
-
-
-def objects_of(pairs: Iterable[tuple[tuple[float, float, float, float], int]]) -> Objects:
-    """The objects of (box, label) pairs."""
-    listed = list(pairs)
-    return Objects(
-        np.array([box for box, _ in listed], dtype=np.float64).reshape(-1, 4),
-        np.array([label for _, label in listed], dtype=np.int64),
-    )

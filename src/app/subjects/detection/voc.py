@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
+from app.annotations import AnnotationSet, StatedImage, read_voc
 from app.errors import UserError
-from app.images import USUAL, Decoding
+from app.images import SUFFIXES, USUAL, Decoding
 from app.limits import Folder, NotNegative, Positive
 from app.subjects.dataset import check_class_names
-from app.subjects.detection.annotations import (
-    AnnotatedPicture,
-    Annotation,
-    Box,
-    collect,
-    folder,
-    inside,
-    label_of,
-    read_text,
-)
+from app.subjects.detection.annotations import PictureFile, collect, folder, inside
 from app.subjects.detection.dataset import DetectionDataset
-from app.subjects.detection.xml_tree import Element, parse
 from app.subjects.files import Progress
 from app.tables import read_class_names
-
-
-@dataclass(frozen=True)
-class _Stated:
-    """An object before the classes are known."""
-
-    box: Box
-    class_name: str
-    where: str
-    difficult: bool
 
 
 def voc(
@@ -59,8 +40,9 @@ def voc(
 
     Args:
         annotations: the folder of XML files.
-        images: the folder of pictures that ``filename`` is relative to.
-        class_names: the classes in the order of their labels, a list or a file; None sorts those that occur by name.
+        images: the folder of pictures that ``filename`` is relative to. Of XML files in subfolders the picture
+            may be in the same subfolder; one without ``filename`` has the picture that is called like it.
+        class_names: the classes in the order of their labels; None sorts those that occur by name.
         first_pixel: what the first pixel is called; 0 for tools that count from 0 and write the pixel after
             the last, so that boxes are taken as they stand.
         max_samples: keep so many pictures.
@@ -74,34 +56,25 @@ def voc(
         UserError: malformed XML or one that declares entities, a missing picture, a box without area or
             outside its picture, an unknown class, or a picture outside the folder.
     """
-    if first_pixel not in (0, 1):
-        raise UserError(f"dataset.first_pixel must be 0 or 1, not {first_pixel!r}")
     stated_in, top = folder(annotations, "annotations"), folder(images, "images")
-    files = sorted(
-        path for path in stated_in.rglob("*.xml") if path.resolve().is_relative_to(stated_in.resolve())
-    )
-    if not files:
+    stated = read_voc(stated_in, first_pixel=first_pixel)
+    if not stated.images:
         raise UserError(f"dataset.annotations {stated_in} holds no .xml file")
-    roots = {file: parse(read_text(file), str(file)) for file in files}
-    stated = {file: _objects(root, file, first_pixel) for file, root in roots.items()}
     if class_names is None:
-        names = tuple(sorted({each.class_name for listed in stated.values() for each in listed}))
+        names = tuple(sorted(stated.class_names))
         if not names:
             raise UserError(f"dataset.annotations {stated_in} holds no object: give dataset.class_names")
     else:
         names = read_class_names(class_names, "dataset.class_names")
         check_class_names(names)
-    pictures = []
-    for file, root in roots.items():
-        found = tuple(
-            Annotation(each.box, label_of(each.class_name, names, each.where), each.where, each.difficult)
-            for each in stated[file]
-        )
-        path = inside(top, _text(root, "filename", str(file)), str(file))
-        shown = path.relative_to(top).as_posix()
-        pictures.append(AnnotatedPicture(path, shown, str(file), found, _size(root, file)))
+        _refuse_unknown(stated, names)
+    pictures: list[PictureFile] = []
+    for i, image in enumerate(stated.images):
+        path = _picture(image, top)
+        pictures.append(PictureFile(path, path.relative_to(top).as_posix(), image.where, i))
     return collect(
         pictures,
+        stated,
         name or stated_in.resolve().name.replace("@", "_"),
         names,
         max_samples=max_samples,
@@ -112,49 +85,31 @@ def voc(
     )
 
 
-def _objects(root: Element, file: Path, first_pixel: int) -> list[_Stated]:
-    if root.tag != "annotation":
-        raise UserError(f"{file} line {root.line}: the root must be <annotation>, not <{root.tag}>")
-    found = []
-    for element in root.all("object"):
-        where = f"{file} line {element.line}"
-        bounds = element.first("bndbox")
-        if bounds is None:
-            raise UserError(f"{where}: <object> has no <bndbox>")
-        x1, y1, x2, y2 = (_number(bounds, tag, file) for tag in ("xmin", "ymin", "xmax", "ymax"))
-        if x2 < x1 or y2 < y1:
-            raise UserError(f"{where}: box {x1:g} {y1:g} {x2:g} {y2:g} has its maximum before its minimum")
-        difficult = element.first("difficult")
-        marked = difficult is not None and difficult.text.strip() not in ("", "0")
-        box = (x1 - first_pixel, y1 - first_pixel, x2, y2)
-        found.append(_Stated(box, _text(element, "name", where), where, marked))
-    return found
+def _picture(image: StatedImage, top: Path) -> Path:
+    """The file of a picture: below `top` as its XML file is below its folder, or directly.
+
+    Without a file name it is the one that is called like the XML file.
+    """
+    if image.file is None:
+        path = inside(top, image.name, image.where)
+        beside = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
+        found = [each for each in beside if each.stem == path.name and each.suffix.lower() in SUFFIXES]
+        if len(found) != 1:
+            what = f"{found[0].name} and {found[1].name} are both" if found else "no picture is"
+            raise UserError(f"{image.where} has no <filename>, and {what} called like it in {path.parent}")
+        return inside(top, found[0].relative_to(top).as_posix(), image.where)
+    folders = image.name.rpartition("/")[0]
+    path = inside(top, image.file, image.where)
+    nested = inside(top, f"{folders}/{image.file}", image.where) if folders else path
+    return nested if nested.is_file() else path
 
 
-def _size(root: Element, file: Path) -> tuple[int, int] | None:
-    """Width and height; None where they are not stated or, as some tools write, 0."""
-    size = root.first("size")
-    if size is None:
-        return None
-    width, height = (_number(size, tag, file) for tag in ("width", "height"))
-    return (int(width), int(height)) if width > 0 and height > 0 else None
-
-
-def _number(parent: Element, tag: str, file: Path) -> float:
-    where = f"{file} line {parent.line}"
-    text = _text(parent, tag, where)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise UserError(f"{where}: <{tag}> must be a finite number, not {text[:40]!r}")
-    return value
-
-
-def _text(parent: Element, tag: str, where: str) -> str:
-    child = parent.first(tag)
-    text = "" if child is None else child.text.strip()
-    if not text:
-        raise UserError(f"{where}: <{parent.tag}> has no <{tag}>")
-    return text
+def _refuse_unknown(stated: AnnotationSet, names: Sequence[str]) -> None:
+    strange = [k for k, each in enumerate(stated.class_names) if each not in names]
+    if strange:
+        first = int(np.flatnonzero(np.isin(stated.label, strange))[0])
+        known = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        raise UserError(
+            f"{stated.where(first)} has the class {stated.class_names[stated.label[first]]!r}, which is unknown; "
+            f"known are {known}"
+        )

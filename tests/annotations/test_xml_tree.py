@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.annotations.xml_tree import DEEPEST, parse
 from app.errors import UserError
-from app.subjects.detection.xml_tree import DEEPEST, parse
 
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE lolz [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -34,18 +35,21 @@ class Element:
         return next((child for child in self.children if child.tag == tag), None)
 
 
-def parse(text: str, source: str) -> Element:
+def parse(text: str | bytes, source: str) -> Element:
     """The root of an XML text.
 
     A document type is refused as such: entities, which can grow without bound or read other files, need one.
 
     Args:
-        text: the file's content.
+        text: the file's content; bytes are UTF-8 or, where they are not, in the encoding that they declare.
         source: what messages call it.
 
     Raises:
         UserError: malformed XML, a document type, or too many or too deep elements.
     """
+    if isinstance(text, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            text = text.decode("utf-8-sig")
     root = Element("", 0)
     stack = [root]
     count = 0
@@ -84,6 +88,8 @@ def parse(text: str, source: str) -> Element:
     parser.CharacterDataHandler = characters
     try:
         parser.Parse(text, True)
+    except (LookupError, ValueError) as error:  # an encoding that is not known, or that expat cannot read
+        raise UserError(f"{source} line 1: no valid XML ({error})") from None
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise UserError(f"{source} line {error.lineno}: no valid XML ({reason})") from None
