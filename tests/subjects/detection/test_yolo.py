@@ -85,5 +85,5 @@ def test_files_that_do_not_fit(written, tmp_path):
         yolo(tmp_path / "empty", labels)
     with pytest.raises(UserError, match=r"dataset.labels .* does not exist"):
         yolo(written.images, tmp_path / "nowhere")
-    with pytest.raises(UserError, match=r"holds .* twice"):
+    with pytest.raises(UserError, match=r"is there twice"):
         yolo(written.images, labels, class_names=["a", "a", "b"])
