@@ -121,7 +121,7 @@ magnitudes = (
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=300)
 @given(
     st.builds(Axis, unit=units, low=bound, high=bound), st.lists(magnitudes, max_size=4), st.integers(2, 9)
 )
@@ -131,7 +131,7 @@ def test_every_label_is_inside_and_said_once(axis: Axis, values: list[float], ab
     assert found.low < found.high
     assert axis.low in {None, found.low}
     places, labels = [value for value, _ in found.ticks], marked(found.ticks)
-    slack = 1e-6 * (found.high - found.low)
+    slack = 1e-5 * (found.high - found.low)
     assert all(found.low - slack <= value <= found.high + slack for value in places)
     assert len(set(labels)) == len(labels)
     assert places == sorted(places)
