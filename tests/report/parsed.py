@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "img", "br", "wbr", "line", "circle", "polyline", "path", "rect", "polygon"}
+VOID = {"meta", "img", "br", "wbr"}
+SHAPES = {"line", "circle", "polyline", "path", "rect", "polygon"}
+"""Elements of SVG that may close themselves; to a browser an element of HTML that does is still open."""
 
 
 class Parsed(HTMLParser):
@@ -26,6 +28,8 @@ class Parsed(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in VOID | SHAPES, f"<{tag}/> stays open"
+        assert len({name for name, _ in attrs}) == len(attrs), f"{tag} has an attribute twice"
         self.tags.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:

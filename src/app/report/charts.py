@@ -6,10 +6,11 @@ series apart, `good`, `bad`, `mid` and `none` mean something, `ink` stands out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from app.report.words import defined
 
 Colour: TypeAlias = Literal["0", "1", "2", "3", "4", "5", "good", "bad", "mid", "none", "ink"]
 SERIES: tuple[Colour, ...] = ("0", "1", "2", "3", "4", "5")
@@ -389,23 +390,9 @@ class Spark:
 Spec: TypeAlias = Lines | Bars | Forest | Scatter | Heat | Reliability | Histogram | Spark
 
 
-def steps(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers from at most `low` to at least `high`: multiples of 1, 2 or 5 times a power of ten."""
-    raw = max(high - low, 1e-9) / about
-    power: float = 10.0 ** math.floor(math.log10(raw))
-    step = next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= raw * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [i * step for i in range(first, last + 1)]
-
-
 def shade(score: float) -> int:
     """The step of the colour scale for a fraction, 0 to 10; 5 stands for one half."""
     return min(10, max(0, int(10 * score + 0.5)))
-
-
-def defined(value: float | None) -> bool:
-    """Whether there is a number: neither None nor NaN nor infinite."""
-    return value is not None and math.isfinite(value)
 
 
 def ends(interval: Sequence[float] | None) -> tuple[float, float] | None:
@@ -413,54 +400,3 @@ def ends(interval: Sequence[float] | None) -> tuple[float, float] | None:
     if interval is None or not (defined(interval[0]) and defined(interval[1])):
         return None
     return interval[0], interval[1]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """An axis placed on a canvas."""
-
-    low: float
-    """Value at `start`."""
-    high: float
-    """Value at `stop`."""
-    start: float
-    """Position of `low`."""
-    stop: float
-    """Position of `high`."""
-    ticks: tuple[tuple[float, str], ...]
-    """Values and labels."""
-
-    def __call__(self, value: float) -> float:
-        """Where a value stands; outside the axis at its nearer end."""
-        share = (min(max(value, self.low), self.high) - self.low) / ((self.high - self.low) or 1.0)
-        return round(self.start + (self.stop - self.start) * share, 1)
-
-
-def scale(axis: Axis, values: Sequence[float], start: float, stop: float, about: int = 5) -> Scale:
-    """The axis with round numbers, wide enough for the values.
-
-    Args:
-        axis: what is known of it.
-        values: what must fit on it.
-        start: position of its beginning.
-        stop: position of its end.
-        about: labels wanted.
-    """
-    factor = 100.0 if axis.unit in {"share", "points"} else 1.0
-    finite = [each for each in values if math.isfinite(each)]
-    low = axis.low if axis.low is not None else min(finite, default=0.0)
-    high = axis.high if axis.high is not None else max(finite, default=1.0)
-    if axis.ticks is not None:
-        return Scale(low, high if high > low else low + 1.0, start, stop, axis.ticks)
-    marks = steps(factor * low, factor * max(high, low + 1e-9), about)
-    if axis.low is None:
-        low = marks[0] / factor
-    if axis.high is None:
-        high = max(marks[-1] / factor, low + 1e-9)
-    step = marks[1] - marks[0] if len(marks) > 1 else 1.0
-    digits = next((d for d in range(6) if abs(round(step, d) - step) < 1e-9 * max(step, 1)), 6)
-    if axis.unit == "count":
-        marks = [mark for mark in marks if mark == round(mark)]
-    inside = [mark for mark in marks if low - 1e-9 <= mark / factor <= high + 1e-9]
-    labels = tuple((m / factor, f"{m + 0.0:,.{digits}f}".replace("-", "−")) for m in inside)
-    return Scale(low, high, start, stop, labels)

@@ -30,11 +30,10 @@ from app.report.charts import (
     Scatter,
     Spark,
     Spec,
-    defined,
-    scale,
 )
+from app.report.scales import bar_axis, scale
 from app.report.schema import write_bytes
-from app.report.words import count, plural, short
+from app.report.words import count, defined, plural, short
 from app.visible import visible
 
 INK, SOFT, RULE, WASH = "#1b2430", "#556070", "#cfd5dd", "#f1f3f6"
@@ -234,18 +233,18 @@ def _line(axes: Axes, spec: Lines, line: Line) -> None:
 
 
 def _bars(axes: Axes, spec: Bars) -> None:
+    along = bar_axis(spec)
     for y, row in enumerate(spec.rows):
-        _bar(axes, y, row, spec)
+        _bar(axes, y, row, spec.none, along.high or 1.0)
     axes.set(ylim=(max(len(spec.rows), 1) - 0.4, -0.6))
-    _place(axes, spec.axis, [row.value for row in spec.rows if row.value is not None], "x")
+    _place(axes, along, (), "x")
     axes.set_yticks(range(len(spec.rows)), [short(row.name, 40) for row in spec.rows])
     axes.grid(axis="x", color=RULE, linewidth=0.7)
 
 
-def _bar(axes: Axes, y: int, row: BarRow, spec: Bars) -> None:
-    span = (spec.axis.high or 1.0) - (spec.axis.low or 0.0)
+def _bar(axes: Axes, y: int, row: BarRow, none: str, span: float) -> None:
     if row.value is None or not defined(row.value):
-        axes.text(0.01 * span, y, spec.none, va="center", fontsize=8, color=SOFT)
+        axes.text(0.01 * span, y, none, va="center", fontsize=8, color=SOFT)
         return
     axes.barh(y, row.value, height=0.52, color=COLOURS["bad" if row.weak else "good"])
     end = row.value

@@ -59,6 +59,7 @@ def environment() -> Environment:
         "text": text,
         "cell": cell,
         "draw": svg.draw,
+        "picture": _picture,
         "count": words.count,
         "short": words.short,
         "number": words.number,
@@ -150,7 +151,9 @@ def _piece(piece: Piece) -> Markup:  # noqa: PLR0911 - a return a kind of piece
             fill = tag("i", Markup(" "), class_="weak" if weak else None, style=style)
             return tag("span", fill, class_="meter", aria_hidden="true")
         case InlineImage(source, alt):
-            return tag("img", class_="thumb", src=source, alt=words.short(alt, 80), loading="lazy")
+            shown = _picture(source)
+            said = words.short(alt, 80)
+            return tag("img", class_="thumb", src=shown, alt=said, loading="lazy") if shown else escape(said)
         case Break():
             return Markup("<br>")
 
@@ -158,6 +161,11 @@ def _piece(piece: Piece) -> Markup:  # noqa: PLR0911 - a return a kind of piece
 def _address(to: str) -> str:
     """A relative path or a place of this page; nothing that runs or leads outside by a scheme other than the web's."""
     return to if re.match(r"(#|https?://|[^:]*$)", to) else "#"
+
+
+def _picture(source: str) -> str:
+    """The source of a picture that is in the page itself; nothing for any other."""
+    return source if re.match(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*$", source) else ""
 
 
 def cell(shown: Any) -> Markup:

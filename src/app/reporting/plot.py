@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.report.charts import DASHES, steps
+from app.report.charts import DASHES
+from app.report.scales import steps
 
 __all__ = ["DASHES", "Tick", "steps"]
 

@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from app.report.charts import Axis, Scale
+from app.report.charts import Axis
+from app.report.scales import Scale
 from app.report.words import short
+
+SHAPES = frozenset({"line", "circle", "polyline", "path", "rect", "polygon", "img"})
+"""Elements without content that close themselves; HTML leaves any other open that does."""
 
 
 def tag(name: str, *content: object, **attributes: object) -> Markup:
@@ -18,7 +22,8 @@ def tag(name: str, *content: object, **attributes: object) -> Markup:
         if value is not None
     )
     inside = Markup("").join(map(escape, content))
-    return Markup(f"<{name}{shown}>{inside}</{name}>" if inside else f"<{name}{shown}/>")  # noqa: S704 - escaped above
+    closed = name in SHAPES and not inside
+    return Markup(f"<{name}{shown}/>" if closed else f"<{name}{shown}>{inside}</{name}>")  # noqa: S704 - escaped above
 
 
 def _number(value: object) -> str:

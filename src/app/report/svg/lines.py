@@ -8,7 +8,8 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
-from app.report.charts import DASHES, Line, Lines, Mark, Point, Scale, Spark, scale
+from app.report.charts import DASHES, Line, Lines, Mark, Point, Spark
+from app.report.scales import Scale, scale
 from app.report.svg.element import axis_name, canvas, grid_y, label, spot, stroke, tag, ticks_x, title
 from app.report.words import short
 

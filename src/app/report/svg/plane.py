@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from app.report.charts import Axis, Scale, Scatter, scale
+from app.report.charts import Axis, Scatter
+from app.report.scales import Scale, scale
 from app.report.svg.element import axis_name, canvas, grid_y, label, spot, stroke, tag, ticks_x, title
 
 

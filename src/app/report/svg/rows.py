@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-from app.report.charts import BarRow, Bars, Forest, ForestMark, Scale, defined, scale
+from app.report.charts import BarRow, Bars, Forest, ForestMark
+from app.report.scales import Scale, bar_axis, scale
 from app.report.svg.element import axis_name, canvas, label, spot, stroke, tag, title
-from app.report.words import breakable, short
+from app.report.words import breakable, defined, short
 
 
 def bars(spec: Bars) -> Markup:
     """Bars beside their names, in the page's own boxes."""
-    high = spec.axis.high or 1.0
+    high = bar_axis(spec).high or 1.0
     rows = []
     for row in spec.rows:
         rows += [
