@@ -66,10 +66,7 @@ def opened(
             if resume is None:
                 _describe(run, job, subject)
             yield run
-            if (
-                _identity(job.output) != before
-            ):  # what was written before is lost, whoever made the folder again
-                raise Fault(f"the output folder {job.output} was deleted while the run went on")
+            _check_same(job.output, before)
         done = True
     except UserError as error:
         if run.is_kept:
@@ -100,6 +97,12 @@ def _identity(folder: Path) -> tuple[int, int] | None:
         facts = folder.stat()
         return facts.st_dev, facts.st_ino
     return None
+
+
+def _check_same(folder: Path, before: tuple[int, int] | None) -> None:
+    """Another folder of the same name lacks what was written before, whoever made it."""
+    if _identity(folder) != before:
+        raise Fault(f"the output folder {folder} was deleted while the run went on")
 
 
 def _further(store: Store) -> Iterator[Run]:
