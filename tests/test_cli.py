@@ -164,7 +164,10 @@ MISTAKES = {
         [*ARRAYS, "dataset.images=late.npz", "model.factory._target_=users_code.BlindToWhite"],
         "the original model gives NaN or infinity for test case 33",
     ),
-    "images that the model refuses": ([*OWN_NET, "model.preprocess=null"], "the model's first layer conv takes 1 channel"),
+    "images that the model refuses": (
+        [*OWN_NET, "model.preprocess=null"],
+        "the model's first layer conv takes 1 channel",
+    ),
     "suite that is not there": (
         ["+task.suites={smoke: gone.txt}"],
         "task.suites.smoke=gone.txt does not exist; give a file",

@@ -66,7 +66,7 @@ def opened(
             if resume is None:
                 _describe(run, job, subject)
             yield run
-            _check_same(job.output, before)
+            _check_there(job.output, before)
         done = True
     except UserError as error:
         if run.is_kept:
@@ -91,18 +91,18 @@ def opened(
                 shutil.rmtree(place, ignore_errors=True)
 
 
+def _check_there(folder: Path, before: tuple[int, int] | None) -> None:
+    """Raises a Fault if what was written is lost, whoever has made the folder again."""
+    if _identity(folder) != before:
+        raise Fault(f"the output folder {folder} was deleted while the run went on")
+
+
 def _identity(folder: Path) -> tuple[int, int] | None:
     """What tells a folder from another one of the same name; None if there is none."""
     with suppress(OSError):
         facts = folder.stat()
         return facts.st_dev, facts.st_ino
     return None
-
-
-def _check_same(folder: Path, before: tuple[int, int] | None) -> None:
-    """Another folder of the same name lacks what was written before, whoever made it."""
-    if _identity(folder) != before:
-        raise Fault(f"the output folder {folder} was deleted while the run went on")
 
 
 def _further(store: Store) -> Iterator[Run]:
