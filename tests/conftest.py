@@ -38,23 +38,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.path.stem.startswith(DEAR))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def composed_once():
-    """Hydra composes a command line once more only to read `hydra.mode`: a tenth of the tests' time."""
-    from hydra._internal.hydra import Hydra
-
-    ask = Hydra.get_mode
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            Hydra,
-            "get_mode",
-            lambda self, config_name, overrides: (
-                ask(self, config_name, overrides) if any("hydra.mode" in each for each in overrides) else None
-            ),
-        )
-        yield
-
-
 USERS_CODE = """
 import torch
 from torch import nn

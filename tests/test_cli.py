@@ -99,11 +99,11 @@ def base(*changes: str) -> list[str]:
 
 
 MISTAKES = {
-    "option that is not there": (["model=nope"], "model=nope is no choice; allowed: .*fashion_cnn, file"),
-    "operator that is not there": (["operators=[nope]"], "operators=nope is no choice; allowed: .*mc_drop"),
+    "option that is not there": (["model=nope"], "unknown model 'nope'. Allowed: .*fashion_cnn, file"),
+    "operator that is not there": (["operators=[nope]"], "unknown operator 'nope'. Allowed: .*mc_drop"),
     "option of a group, null": (["dataset=null"], "dataset=null is no choice; allowed: .*image_folder"),
     "option of a group, number": (["trainer=3"], "trainer=3 is no choice; allowed: cpu, ddp"),
-    "option, empty": (["scoring="], "scoring= is no choice; allowed: default"),
+    "option, empty": (["scoring="], "unknown scoring ''. Allowed: default"),
     "two options": (["model=file,timm"], r"model=file,timm are several values: .*model=\[file,timm\].*-m"),
     "unknown key": (
         ["dataset.max_sample=3"],
@@ -143,7 +143,7 @@ MISTAKES = {
         r"operators.weight_noise: no weighted layer matches 'conv9\*'; the model has conv1, conv2",
     ),
     "missing mandatory value": (["dataset=image_folder", "model=file"], r"(model.path|dataset.root) must be given"),
-    "missing file of weights": ([*OWN_NET, "model.weights=gone.pt"], "model.weights=gone.pt does not exist; give a file"),
+    "missing file of weights": ([*OWN_NET, "model.weights=gone.pt"], "model.weights=gone.pt does not exist; give"),
     "missing images": ([*ARRAYS, "dataset.images=gone.npz"], "dataset.images=gone.npz does not exist; give a file"),
     "missing folder": ([*FOLDER, "dataset.root=gone"], "dataset.root=gone does not exist; give a folder"),
     "empty file": (["model=file", "model.path=empty.pt"], "model.path=empty.pt is empty"),
@@ -154,7 +154,7 @@ MISTAKES = {
     "classes unlike outputs": ([*ARRAYS, "dataset.images=twelve.npz"], "model Net has 10 outputs, but .* 12 classes"),
     "labels outside the classes": ([*ARRAYS, "dataset.class_names=[a,b]"], r"labels must be in 0\.\.1 .*case 2 has 2"),
     "classes that the model lacks": ([*FOLDER, "dataset.root=photos", "model.class_names=[x,y]"], "data set photos"),
-    "empty class folder": ([*FOLDER, "dataset.root=hollow"], "dataset.root=hollow has the class folder dogs, which holds no image"),
+    "empty class folder": ([*FOLDER, "dataset.root=hollow"], "dataset.root=hollow has the class folder dogs, which"),
     "no data": ([*ARRAYS, "dataset.images=none.npz"], "images hold no picture"),
     "infinite outputs": (
         [*ARRAYS, "model.factory._target_=users_code.NeverFinite"],
@@ -164,10 +164,19 @@ MISTAKES = {
         [*ARRAYS, "dataset.images=late.npz", "model.factory._target_=users_code.BlindToWhite"],
         "the original model gives NaN or infinity for test case 33",
     ),
-    "images that the model refuses": ([*OWN_NET, "model.preprocess=null"], "the model's first layer conv takes 1 channel"),
-    "suite that is not there": (["+task.suites={smoke: gone.txt}"], "task.suites.smoke=gone.txt does not exist; give a file"),
+    "images that the model refuses": (
+        [*OWN_NET, "model.preprocess=null"],
+        "the model's first layer conv takes 1 channel",
+    ),
+    "suite that is not there": (
+        ["+task.suites={smoke: gone.txt}"],
+        "task.suites.smoke=gone.txt does not exist; give a file",
+    ),
     "suite with a lost case": (["+task.suites={smoke: lost.txt}"], "suites.smoke: lost.txt lists index 99999"),
-    "suite that is a number": (["+task.suites={smoke: 3}"], "task.suites.smoke must be text or a list of .*, not 3"),
+    "suite that is a number": (
+        ["+task.suites={smoke: 3}"],
+        "task.suites.smoke must be the path of a file or a list of .*, not 3",
+    ),
     "run that is not there": (["resume=" + 32 * "0"], "run 0{32} cannot be read from sqlite:.*not found"),
     "run that is no run": (["resume=mine"], "resume=mine must be the id of a run, or the beginning of one"),
     "store of no kind": (["tracking.uri=ftp://somewhere"], "tracking.uri=ftp://somewhere cannot hold runs; allowed"),
@@ -192,7 +201,7 @@ def test_a_mistake_is_one_line_and_leaves_no_run(mistake, assay, place):
     [
         ([], r"no task was chosen: give \+experiment=NAME, one of .*mutate_fashion.*; or task=NAME, one of .*mutate"),
         (["experiment=demo"], r"experiment takes a plus: give \+experiment=NAME, one of .*demo"),
-        (["+experiment=nope"], "experiment=nope is no choice; allowed: .*mutate_fashion"),
+        (["+experiment=nope"], "unknown experiment 'nope'. Allowed: .*mutate_fashion"),
         (["task=mutate"], "task=mutate needs a dataset: give dataset=NAME, of arrays"),
         (["task=mutate", "dataset=fashion"], "task=mutate needs a model: give model=NAME, of .*fashion_cnn"),
         (["task=mutate", "dataset=fashion", "model=fashion_cnn"], r"task=mutate needs operators: give operators=\[N"),

@@ -71,6 +71,20 @@ def sentence_about(overrides, monkeypatch, composed):
         (["+experimnt=demo"], f"experimnt is unknown: did you mean \\+experiment\\? {ALLOWED}"),
         (["zzz.zzz=3"], f"zzz.zzz is unknown: {ALLOWED}"),
         (["seed=3", "model=file"], "no task was chosen: give .*"),
+        (
+            ["task=mutate", *MODEL, "scoring.thresholds=[1]"],
+            r"scoring.thresholds must be a mapping, not \[1\]",
+        ),
+        (["task=contaminate", "task.quality=[1]"], r"task.quality must be a mapping, not \[1\]"),
+        (
+            ["task=mutate", *MODEL, "operators=[weight_noise]", "operators.weight_noise.sigmas={a: 1}"],
+            r"operators.weight_noise.sigmas must be a list, or a single value, not \{a: 1\}",
+        ),
+        (
+            ["+experiment=estimate_shifted", "dataset.priors={shrit: 3}"],
+            r"dataset.priors.shrit is not there yet: did you mean shirt\? a new key takes a plus, \+dataset.*",
+        ),
+        (["task=mutat"], r"unknown task 'mutat'\. Did you mean 'mutate'\? Allowed: autopsy, .*"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )

@@ -75,9 +75,9 @@ def commands(page: Path) -> list[str]:
     lines = [
         line
         for block in blocks
-        for line in re.findall(r"^\s*(?:\$ |- run: )?(.*python -m app .*)$", block, re.MULTILINE)
+        for line in re.findall(r"^\s*(?:\$ |- run: )?(.*python -m app .*|assay \w+ .*)$", block, re.MULTILINE)
     ]
-    return [line[line.index("python -m app ") + 14 :] for line in lines]
+    return [re.sub(r"^.*python -m app |^assay (?=\w+ )", "", line) for line in lines]
 
 
 COMMANDS = {line: page for page in PAGES for line in commands(page) if not PLACEHOLDER.search(line)}
@@ -106,6 +106,8 @@ def overrides_of(page: Path, line: str) -> list[str]:
         word = words.pop(0)
         if word == "--config-dir":
             overrides.append(f"hydra.searchpath=[file://{page.parent / words.pop(0)}]")
+        elif word in configuration.choices("task"):
+            overrides.append(f"task={word}")
         elif not word.startswith("-"):
             default = {"model": "fashion_cnn", "dataset": "fashion"}.get(word.partition("=")[0], "x")
             overrides.append(re.sub(r"=…$", f"={default}", word))

@@ -47,14 +47,20 @@ def test_the_configuration_and_the_embedded_subject_are_inside(wheel):
     assets = (ROOT / "src" / "app" / "subjects" / "assets").iterdir()
     assert {f"app/subjects/assets/{path.name}" for path in assets} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    [entries] = [name for name in names if name.endswith("entry_points.txt")]
+    assert "assay = assay.__main__:main" in zipfile.ZipFile(wheel).read(entries).decode()
 
 
 def test_the_demo_runs_from_elsewhere(wheel, tmp_path):
     site, place = tmp_path / "site", tmp_path / "place"
     place.mkdir()
     pip("install", "--no-deps", "--target", str(site), str(wheel))
+    for name in ("app.py", "torch.py"):
+        (place / name).write_text(
+            "raise SystemExit('the file of this name in the current folder was imported')"
+        )
     done = subprocess.run(
-        [sys.executable, "-m", "app", "+experiment=demo", "output=out", *FEW],
+        [str(site / "bin" / "assay"), "+experiment=demo", "output=out", *FEW],
         check=False,
         cwd=place,
         env={**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"},
@@ -62,6 +68,7 @@ def test_the_demo_runs_from_elsewhere(wheel, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
+    assert "assay +experiment=demo" in (place / "out" / "report.json").read_text()
     report = json.loads((place / "out" / "report.json").read_text())
     assert len(report["by_operator"]) == 16
     assert report["subject"]["n"] == 20

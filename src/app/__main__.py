@@ -11,7 +11,7 @@ import os  # noqa: E402 - behind the path
 import sys  # noqa: E402 - behind the path
 import traceback  # noqa: E402 - behind the path
 from contextlib import suppress  # noqa: E402 - behind the path
-from typing import NoReturn  # noqa: E402 - behind the path
+from typing import Any, NoReturn  # noqa: E402 - behind the path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: spinning threads crawl on a busy machine
 FIRST = "LOCAL_RANK" not in os.environ  # of several processes the first one speaks
@@ -20,6 +20,7 @@ os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come out here, where they are wor
 gc.set_threshold(50_000, 10, 10)  # looking for garbage in all that is imported was a fifth of a start
 
 import hydra  # noqa: E402 - behind the variables
+from hydra._internal.hydra import Hydra  # noqa: E402 - behind the variables
 from hydra.errors import HydraException  # noqa: E402 - behind the variables
 from omegaconf import DictConfig  # noqa: E402 - behind the variables
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402 - behind the variables
@@ -31,6 +32,16 @@ from app.errors import NotPassed, UserError  # noqa: E402 - behind the variables
 from app.visible import visible  # noqa: E402 - behind the variables
 
 configuration.register()
+_composed_mode = Hydra.get_mode
+
+
+def _mode(self: Hydra, config_name: str | None, overrides: list[str]) -> Any:
+    """Hydra composes everything once more only to read `hydra.mode`: which nobody can have set here."""
+    given = "--config-" in " ".join(sys.argv) or any("hydra" in each for each in overrides)
+    return _composed_mode(self, config_name, overrides) if given else None
+
+
+Hydra.get_mode = _mode  # type: ignore[method-assign]
 _ended: list[BaseException] = []
 _begun: list[DictConfig] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,27 +48,34 @@ def sentence(error: BaseException) -> str:
 
 def _reworded(text: str) -> str:
     """A message of Hydra's that is known by how it begins."""
-    if text.startswith("You must specify 'task'"):
-        known = {*configuration.GROUPS, *configuration.DEFAULTS, "experiment", "hydra", *_own_groups()}
-        stray = [key for key in _given() if re.split(r"[.@/]", key)[0] not in known]
-        if stray:
-            return configuration.unknown(stray[0], None)
-        names, tasks = (", ".join(configuration.choices(group)) for group in ("experiment", "task"))
-        if any(argument.startswith("experiment=") for argument in sys.argv[1:]):
-            return f"experiment takes a plus: give +experiment=NAME, one of {names}"
-        return f"no task was chosen: give +experiment=NAME, one of {names}; or task=NAME, one of {tasks}"
     merged = re.fullmatch(r"Error merging override \+*(\S+?)=(.*)", text)
-    if merged is not None:
+    if text.startswith("You must specify 'task'"):
+        text = _no_task()
+    elif merged is not None:
         kind = "a mapping" if merged[2].startswith("[") else "a list, or a single value"
-        return f"{merged[1]} must be {kind}, not {merged[2]}"
-    if text.startswith("Config group override must be"):
-        return _no_name(text)
-    if text.startswith("Ambiguous value for argument"):
+        text = f"{merged[1]} must be {kind}, not {merged[2]}"
+    elif text.startswith("Config group override must be"):
+        text = _no_name(text)
+    elif text.startswith("Ambiguous value for argument"):
         key, _, values = text.split("'")[1].partition("=")
-        return (
+        text = (
             f"{key}={values} are several values: write {key}=[{values}] for a list, or -m to sweep over them"
         )
-    return _in_file(text)
+    else:
+        text = _in_file(text)
+    return text
+
+
+def _no_task() -> str:
+    """No task was chosen, which is why keys that are not there have not been noticed either."""
+    known = {*configuration.GROUPS, *configuration.DEFAULTS, "experiment", "hydra", *_own_groups()}
+    stray = [key for key in _given() if re.split(r"[.@/]", key)[0] not in known]
+    if stray:
+        return configuration.unknown(stray[0], None)
+    names, tasks = (", ".join(configuration.choices(group)) for group in ("experiment", "task"))
+    if any(argument.startswith("experiment=") for argument in sys.argv[1:]):
+        return f"experiment takes a plus: give +experiment=NAME, one of {names}"
+    return f"no task was chosen: give +experiment=NAME, one of {names}; or task=NAME, one of {tasks}"
 
 
 def _given() -> dict[str, str]:
@@ -91,7 +99,10 @@ def _no_choice(error: MissingConfigException) -> str:
     if not options:
         return line(error)
     more = f"; {PLUGINS[name]} brings it" if group == "hydra/launcher" and name in PLUGINS else ""
-    return f"{group}={name} is no choice; allowed: {', '.join(options)}{more}"
+    close = get_close_matches(name, options, 1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    kind = "operator" if group == "operators" else "estimator" if group == "estimators" else group
+    return f"unknown {kind} {name!r}.{hint} Allowed: {', '.join(options)}{more}"
 
 
 def _no_name(text: str) -> str:

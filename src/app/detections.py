@@ -311,5 +311,5 @@ def load(path: Path) -> DetectionLog:
         )
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file of saved detections") from error
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: not a readable file of saved detections: {error}") from error

@@ -7,6 +7,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
@@ -186,14 +187,16 @@ def decoded(content: bytes, decoding: Decoding = USUAL) -> Decoded:
     """As `decode`, with what was decided on the way."""
     with opened(content, decoding) as (image, header):
         image.load()
-        return plain(upright(image), header, decoding)
+        found = plain(upright(image), header, decoding)
+        if found.image is image:  # a copy leaves the decoder and its file behind
+            found = replace(found, image=image.copy())
+        return found
 
 
 def upright(image: Image.Image) -> Image.Image:
     """A loaded image as it is to be looked at, by its EXIF orientation."""
     turn = _TURNS.get(_orientation(image))
-    # the copy of one that is upright leaves the decoder and its file behind
-    return image.copy() if turn is None else image.transpose(turn)
+    return image if turn is None else image.transpose(turn)
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:

@@ -33,9 +33,10 @@ def listen() -> None:
 
 
 def listen_again() -> None:
-    """Takes Ctrl-C back from a library that has had it ignored."""
-    if signal.SIGINT in _heard and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, _raise)
+    """Takes the signals back from a library that has them for itself."""
+    if threading.current_thread() is threading.main_thread():
+        for kind in _heard:
+            signal.signal(kind, _raise)
 
 
 def ignore() -> None:

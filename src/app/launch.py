@@ -25,6 +25,14 @@ from app.job import Job
 
 RANK_VARIABLES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
+CHATTER = (
+    "pytorch_lightning",
+    "lightning_fabric",
+    "lightning_fabric.utilities.distributed",  # the levels of those two Lightning sets itself when it is imported
+    "pytorch_lightning.trainer.connectors.signal_connector",
+)
+"""Loggers that tell a user what Lightning does."""
+
 
 def execute(config: DictConfig) -> None:
     """Check a composed configuration, build its task and run it.
@@ -44,10 +52,7 @@ def execute(config: DictConfig) -> None:
         _refuse_nested(config)
     else:
         configuration.take_words(config)
-        for name in (
-            "pytorch_lightning",
-            "lightning_fabric",
-        ):  # further processes leave the talking to the first
+        for name in CHATTER:  # further processes leave the talking to the first
             logging.getLogger(name).setLevel(logging.WARNING)
     if config.model is None:
         config.trainer = None  # nothing to run on a device: PyTorch need not even be imported

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import os
-import socket
-import sys
-import time
+from app import import_path
 
-from app.errors import UserError
-from app.tracking import Store
+import_path.settle()  # before anything is imported that the current folder could have a file for
+
+import argparse  # noqa: E402 - behind the path
+import os  # noqa: E402 - behind the path
+import socket  # noqa: E402 - behind the path
+import sys  # noqa: E402 - behind the path
+import time  # noqa: E402 - behind the path
+
+from app.errors import UserError  # noqa: E402 - behind the path
+from app.tracking import Store  # noqa: E402 - behind the path
 
 ENVIRONMENT = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
 """What `command` wants in its environment: no request to the outside, two processes and not ten."""

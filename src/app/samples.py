@@ -91,6 +91,11 @@ class Decoding:
         object.__setattr__(self, "background", _colour(self.background))
 
     @property
+    def choices(self) -> tuple[object, ...]:
+        """What decides about pixels, of images whose format leaves it open."""
+        return self.white_level, self.paper
+
+    @property
     def paper(self) -> tuple[int, int, int] | None:
         """The background as red, green and blue."""
         colour = self.background
@@ -267,6 +272,22 @@ def plain(image: Image.Image, header: Stored | None = None, decoding: Decoding =
                 else "transparent pixels: the colours beneath are shown"
             )
     return Decoded(_eight_bits(image), tuple(remarks), highest)
+
+
+def pixels(image: Image.Image) -> Image.Image:
+    """The image of a user's own loader as L or RGB, by what its mode says.
+
+    Raises:
+        UserError: samples whose white is not known.
+    """
+    if image.mode in {"L", "RGB"}:
+        return image
+    try:
+        return plain(image).image
+    except Unreadable as reason:
+        raise UserError(
+            f"an image of mode {image.mode} {reason}: the data set must give modes L or RGB"
+        ) from None
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:

@@ -70,10 +70,10 @@ class Store:
         parent: str | None = None,
         patience: float = 300,
     ) -> None:
-        if not patience >= 0:
+        if not (isinstance(patience, int | float) and patience >= 0):
             raise UserError(f"tracking.patience must be 0 or more seconds, not {patience}")
-        self.patience = patience
-        self.experiment, self.folder, self.parent = experiment, Path(folder).absolute(), parent
+        self.experiment, self.parent, self.patience = experiment, parent, patience
+        self.folder = Path(folder).absolute()
         self.uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{self.folder}/mlflow.db"
         scheme, _, place = self.uri.partition("://")
         self._kind = scheme.partition("+")[0]
@@ -112,13 +112,12 @@ class Store:
         return self._client
 
     def hurry(self) -> None:
-        """From now on a store that is away is not waited for: a run is being closed."""
-        if self._client is not None:
-            self._client.hurry()
+        """Until a run begins, a store that is away is not waited for."""
+        self.client.is_hurried = True
 
     def is_away(self) -> bool:
         """Whether it has not answered lately."""
-        return self._client is not None and bool(self._client.is_away)
+        return bool(self.client.is_away)
 
     def _open(self) -> Any:
         parts = urlsplit(self.uri)
@@ -166,8 +165,8 @@ class Store:
             kind: parent; or sweep, which only gathers other runs. Below a run that is itself a parent it becomes a
                 part: a whole run of its task, but no answer to what the latest run was.
         """
-        nesting = {}
-        _ = self.client
+        nesting: dict[str, str] = {}
+        self.client.is_hurried = False
         workplaces.clear(self.folder, self._kept)
         if self.parent:
             above = self.info(self.parent)
@@ -185,6 +184,7 @@ class Store:
     def resume(self, run_id: str) -> Run:
         """An ended run RUNNING again, in this process; what was half written of its children is removed."""
         run_id = self.resolve(run_id)
+        self.client.is_hurried = False
         with self._lock():
             info = self.info(run_id)
             if info.kind == "child" or info.status == "FINISHED":
@@ -397,5 +397,5 @@ def _mlflow() -> ModuleType:
     """MLflow, without its telemetry and chatter unless the environment asks for them."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # it shows traces of what it raises
+    logging.getLogger("mlflow.store.db.utils").disabled = True  # it shows traces of what it raises
     return import_module("mlflow")

@@ -17,12 +17,13 @@ from app.errors import UserError
 from app.estimation import SRSWOR, Adaptive, ArrayOracle, LabelsNeeded, PartialOracle, Population
 from app.estimation.estimate import Estimate, Trace
 from app.estimation.evaluation import Evaluation, KnownPopulation, Result, evaluate
-from app.estimation.labels import Labels, no_labels
+from app.estimation.labels import Labels, no_labels, read_labels
 from app.estimation.leakage import Leak
 from app.reporting import schema
 from app.reporting.estimate import assembly, charts, files, page, recording, to_label, words
 from app.reporting.estimate.report import ARTIFACT, EstimateReport, Settings, read_estimate_report
 from app.reporting.lineage import Run, Subject
+from app.tables import csv_bytes, read_table
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -218,6 +219,48 @@ def test_asking_for_labels(tmp_path):
     assert not to_label.holds_labels(tmp_path)
     (tmp_path / "to_label.csv").write_text("\n".join([rows[0], rows[1] + "cat"]))
     assert to_label.holds_labels(tmp_path)
+
+
+def asking(found: assembly.Cases, labels: Labels) -> EstimateReport:
+    """A report of a round that has some labels and asks for more."""
+    with pytest.raises(LabelsNeeded) as needed:
+        Adaptive().run(found.population, PartialOracle(labels.outcomes), 20, np.random.default_rng(0))
+    stand = assembly.labels_needed(found, labels, needed.value, 20, "python -m app")
+    return replace(blank(found, use="labelling", budgets=(20,)), labelling=stand)
+
+
+@pytest.mark.parametrize(("separator", "marked"), [(",", False), (";", True), ("\t", False)])
+def test_what_people_add_to_the_table_survives_every_round(tmp_path, separator, marked):
+    unknown = cases(known=False)
+    labels, path = no_labels(unknown.population), tmp_path / "to_label.csv"
+    to_label.write_to_label(asking(unknown, labels), tmp_path, unknown, labels)
+    table = read_table(path)
+    ids, last = table.columns["path"].words(), str(unknown.population.ids[-1])
+    names = ("path", "Annotator", "label", "predicted_class", "confidence", "why", "my comment")
+    rows = [
+        [
+            name,
+            f"Ann; {place}",
+            "wrong" if place < 2 else "",
+            *(table.columns[each].words()[place] for each in names[3:6]),
+            "=1+1",
+        ]
+        for place, name in enumerate(ids)
+    ]
+    rows += [[ids[0], "Bob", "", "", "", "", "not sure"], [last, "Bob", "", "", "", "", "look again"]]
+    path.write_bytes(csv_bytes(names, rows, separator=separator, marked=marked))
+    assert to_label.holds_labels(tmp_path)
+    for _ in range(2):
+        labels = read_labels(path, unknown.population, unknown.class_names)
+        to_label.write_to_label(asking(unknown, labels), tmp_path, unknown, labels)
+        again = read_table(path)
+        assert (tuple(again.columns), again.separator, again.marked) == (names, separator, marked)
+        found = list(zip(*(again.columns[name].words() for name in names), strict=True))
+        own = {(row[0], row[1], row[6]) for row in found}
+        assert own >= {(row[0], row[1], row[6]) for row in rows}
+        assert [row[2] for row in found if row[0] == ids[0]] == ["wrong", ""]
+        assert sum(row[2] == "wrong" for row in found) == 2
+    assert b"'=1+1" in path.read_bytes()
 
 
 def test_pictures_are_kept_small_whatever_their_mode():

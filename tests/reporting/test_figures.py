@@ -73,6 +73,17 @@ def test_equal_figures_are_equal_files(make_report: Builder, tmp_path: Path) -> 
     assert b"Software" not in one.read_bytes()
 
 
+def test_names_are_drawn_as_they_are(make_report: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = make_report(per_operator=2, layers=2)
+    usual = figures.png(figures.score_by_operator(report))
+    named = [replace(each, operator=r"$\frac{x}$ \u202e") for each in report.by_operator]
+    figure = figures.score_by_operator(replace(report, by_operator=tuple(named)))
+    assert figures.png(figure)[:4] == b"\x89PNG"
+    assert set(labels(figure.axes[0])) == {r"$\frac{x}$ \u202e"}
+    monkeypatch.setattr(figures, "_take_literally", lambda _: None)
+    assert figures.png(figures.score_by_operator(report)) == usual
+
+
 def test_no_global_state_of_matplotlib_is_touched() -> None:
     code = "import sys, app.reporting.figures; print('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from app.errors import UserError
 from app.subjects.dataset import ImageDataset, stratified
@@ -98,3 +100,32 @@ def test_samples_differ_by_seed_and_need_a_case():
     assert data.sample(10, seed=1).digest != data.sample(10, seed=2).digest
     with pytest.raises(UserError, match="max_samples must be at least 1 or null, not 0"):
         data.sample(0)
+
+
+@pytest.mark.parametrize(
+    ("image", "mode", "pixel"),
+    [
+        (Image.new("RGBA", (4, 4), (0, 0, 0, 0)), "RGB", (255, 255, 255)),
+        (Image.new("LA", (4, 4), (0, 0)), "L", 255),
+        (Image.fromarray(np.full((4, 4), 257 * 9, np.uint16)), "L", 9),
+        (Image.new("P", (4, 4)), "RGB", (0, 0, 0)),
+    ],
+)
+def test_a_loader_of_ones_own_may_give_any_mode_with_a_white(image, mode, pixel):
+    class Own:
+        def load(self, row: int) -> Image.Image:
+            return image
+
+    one = make(1, ("a",))
+    found = replace(one, source=Own()).load(0)
+    assert (found.mode, found.getpixel((0, 0))) == (mode, pixel)
+
+
+def test_a_loader_of_ones_own_without_a_white_is_one_line():
+    class Own:
+        def load(self, row: int) -> Image.Image:
+            return Image.new("F", (4, 4))
+
+    one = make(1, ("a",))
+    with pytest.raises(UserError, match=r"an image of mode F holds real numbers .*must give modes L or RGB"):
+        replace(one, source=Own()).load(0)

@@ -9,7 +9,9 @@ import pytest
 from PIL import Image
 
 from app.errors import Fault, UserError
+from app.images import Decoding
 from app.subjects.dataset import Excluded
+from app.subjects.fashion import fashion
 from app.subjects.folder import image_folder
 
 
@@ -133,4 +135,87 @@ def test_what_is_wrong_is_said(animals, tmp_path):
         image_folder(animals)
     (animals / "emu" / "bad.png").write_text("bad")
     with pytest.raises(UserError, match=r"emu holds no readable picture \(emu/bad.png is no picture of JPEG"):
+        image_folder(animals)
+
+
+WHITE = {"float.tif": 1, "twelve.png": 4095, "thirty-two.tif": 255}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "grey.png",
+        "grey.tif",
+        "grey.gif",
+        "grey.bmp",
+        "grey.pgm",
+        "sixteen.png",
+        "sixteen.tif",
+        "colour.webp",
+        "alpha.png",
+        "palette.png",
+        "ink.tif",
+        "line.png",
+        *WHITE,
+    ],
+)
+def test_the_embedded_images_are_the_same_in_every_format(tmp_path, kind):
+    data = fashion(max_samples=20)
+    how, suffix = kind.split(".")
+    for case, label in enumerate(data.labels):
+        image, levels = data.load(case), np.asarray(data.load(case))
+        dark = Image.new("L", image.size)
+        stored = {
+            "sixteen": lambda levels=levels: Image.fromarray(levels.astype(np.uint16) * 257),
+            "twelve": lambda levels=levels: Image.fromarray((levels / 255 * 4095).round().astype(np.uint16)),
+            "float": lambda levels=levels: Image.fromarray((levels / 255).astype(np.float32)),
+            "thirty-two": lambda levels=levels: Image.fromarray(levels.astype(np.int32)),
+            "colour": lambda image=image: image.convert("RGB"),
+            "alpha": lambda image=image: image.convert("RGBA"),
+            "palette": lambda image=image: image.convert("P"),
+            "ink": lambda image=image: image.convert("RGB").convert("CMYK"),
+            "line": lambda image=image, dark=dark: Image.merge(
+                "RGBA", [dark] * 3 + [image.point(lambda level: 255 - level)]
+            ),
+        }.get(how, lambda image=image: image)()
+        folder = tmp_path / "data" / str(label)
+        folder.mkdir(parents=True, exist_ok=True)
+        stored.save(folder / f"{case:02d}.{suffix}", **({"lossless": True} if suffix == "webp" else {}))
+    white = WHITE.get(kind)
+    if white is not None:
+        found = image_folder(tmp_path / "data", decoding=Decoding(white_level=white))
+    else:
+        found = image_folder(tmp_path / "data")
+    expected = {f"{label}/{case:02d}.{suffix}": data.load(case) for case, label in enumerate(data.labels)}
+    assert set(found.paths) == set(expected)
+    for case, path in enumerate(found.paths):
+        np.testing.assert_array_equal(np.asarray(found.load(case).convert("L")), np.asarray(expected[path]))
+
+
+def test_other_pixels_are_other_data_and_ordinary_files_are_not_touched(animals):
+    white = Decoding(white_level=4095, background="black")
+    assert image_folder(animals, decoding=white).digest == image_folder(animals).digest
+    Image.fromarray(np.full((8, 8), 4000, np.uint16)).save(animals / "cat" / "deep.png")
+    usual, other = image_folder(animals), image_folder(animals, decoding=white)
+    assert usual.digest != other.digest
+    assert (usual.case_digests == other.case_digests).all(axis=1).tolist() == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert "give decoding.white_level (4095 for 12 bits)" in usual.notes[-1]
+    assert other.notes == ("1 image has 16 bits a sample: 4,095 is white (such as cat/deep.png)",)
+
+
+def test_images_of_formats_that_are_not_read_are_named(animals):
+    (animals / "cat" / "scan.JP2").write_bytes(b"\0\0\0\x0cjP  ")
+    found = image_folder(animals).excluded
+    reason = "is an image of a format that is not read (JPEG 2000): convert it to PNG, JPEG or TIFF"
+    assert found == (Excluded("cat/scan.JP2", reason),)
+    (animals / "bird").mkdir()
+    (animals / "bird" / "a.heic").write_bytes(b"x")
+    with pytest.raises(UserError, match=r"bird holds no picture \(bird/a.heic is an image .* \(HEIF\)"):
         image_folder(animals)

@@ -223,3 +223,12 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, separator, marked)
     assert words(table)["label"] == [row[1] for row in rows]
     assert table.columns["x"].numbers.tolist() == [row[2] for row in rows]
     assert table.marked == marked
+
+
+def test_columns_that_could_both_be_meant_are_not_guessed(tmp_path):
+    table = read(tmp_path, "path,label,Label ,x,X\na,b,c,1,2\n")
+    with pytest.raises(
+        UserError, match=r"t.csv has the columns 'label' and 'Label', which could both be meant"
+    ):
+        table.find(LABELS)
+    assert table.cases().words() == ["a"]

@@ -212,3 +212,24 @@ def test_a_table_with_semicolons_is_blamed_itself(tmp_path):
     (tmp_path / "l.csv").write_text("label\ncat\ndog\n")
     with pytest.raises(UserError, match=r"probs=.*p.csv: column 'dog' holds 'x' in line 3"):
         read_predictions(str(tmp_path / "p.csv"), str(tmp_path / "l.csv"))
+
+
+def test_a_table_is_put_in_the_order_of_the_data(arrays, tmp_path):
+    import pandas as pd
+
+    folder, probs, labels = arrays
+    paths = [f"july/{case}.png" for case in range(300)]
+    shuffled = np.random.default_rng(2).permutation(300)
+    frame = pd.DataFrame(probs, columns=["a", "b", "c"]).assign(file=[f"/srv/{each}" for each in paths])
+    frame.iloc[shuffled].to_csv(tmp_path / "p.csv", index=False)
+    read = read_predictions(str(tmp_path / "p.csv"), given=labels, cases=paths)
+    np.testing.assert_array_equal(read.probs, probs)
+    assert read.paths == tuple(paths)
+    lines = "".join(f"{paths[case]},{labels[case]}\n" for case in shuffled)
+    (tmp_path / "l.csv").write_text(f"path,label\n{lines}")
+    read = read_predictions(f"{folder}/probs.npy", str(tmp_path / "l.csv"), cases=paths)
+    assert read.labels.tolist() == labels.tolist()
+    with pytest.raises(
+        UserError, match=r"p.csv names '/srv/july/.*' \(line 2\), which is no test case of the dataset"
+    ):
+        read_predictions(str(tmp_path / "p.csv"), given=labels, cases=[f"x{case}" for case in range(300)])

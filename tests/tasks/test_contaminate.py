@@ -157,9 +157,12 @@ def test_one_split_is_compared_with_itself(assay, photos):
     ("given", "message"),
     [
         ([], "contamination needs splits: give +task.splits.train=DIR"),
-        ([SPLITS[0], "+task.splits.test=nowhere"], "task.splits.test: nowhere does not exist"),
+        ([SPLITS[0], "+task.splits.test=nowhere"], "task.splits.test=nowhere does not exist; give a folder"),
         ([SPLITS[0], "+task.splits.test=albums/test/notes.txt"], "is no folder"),
-        ([SPLITS[0], "+task.splits.test=3"], "task.splits.test must be a folder, or have a _target_"),
+        (
+            [SPLITS[0], "+task.splits.test=3"],
+            "task.splits.test must be the path of a folder or a node with a _target_, not 3",
+        ),
         (
             [SPLITS[0], "+task.splits.test._target_=builtins.object"],
             "makes a data set of pictures, not object",
@@ -177,7 +180,10 @@ def test_one_split_is_compared_with_itself(assay, photos):
             ["+experiment=contaminate_fashion", "task.plant.mislabelled=9"],
             "mislabelled must be 0 or more, and mislabelled at most exact",
         ),
-        ([*SPLITS, "task.near_distance=20"], "task.near_distance <= task.weak_distance"),
+        (
+            [*SPLITS, "task.near_distance=20"],
+            "task.near_distance must be at most task.weak_distance, 14, not 20",
+        ),
         ([*SPLITS, "task.compared=-1"], "task.compared must be 0 or more, not -1"),
         ([*SPLITS, "task.workers=0"], "task.workers must be 1 or more"),
         ([*SPLITS, "task.quality.min_width=-1"], "min_width"),
@@ -199,7 +205,7 @@ def test_an_empty_folder_is_a_mistake(assay, photos):
     (photos / "void").mkdir(exist_ok=True)
     ended = assay("task=contaminate", SPLITS[0], "+task.splits.test=albums/void")
     assert ended.code == 2
-    assert "holds no picture" in ended.err
+    assert "task.splits.test=albums/void holds no image; give a folder of images" in ended.err
 
 
 def test_what_was_decided_about_files_is_said_and_no_name_turns_the_text(assay):

@@ -98,6 +98,8 @@ def place(assay):
     for number, image in enumerate("abc"):
         Image.new("RGB", SIZE, (60 * number, 90, 120)).save(folder / "pictures" / f"{image}.jpg")
     (folder / "empty").mkdir()
+    (folder / "notes").mkdir()
+    (folder / "notes" / "readme.md").write_text("nothing here")
     return folder
 
 
@@ -243,17 +245,24 @@ def test_nothing_is_a_case(assay, place, truth, found, said):
             ("task=detect_eval", "detections=boxes/found.json"),
             "ground_truth must be given: ground_truth=PATH",
         ),
-        (command("nowhere.json"), "ground_truth: nowhere.json does not exist"),
-        (command(found="boxes/empty"), "no boxes in this folder"),
+        (command("nowhere.json"), "ground_truth=nowhere.json does not exist"),
+        (
+            command(found="boxes/empty"),
+            "detections=boxes/empty is an empty folder; give one that holds something",
+        ),
+        (command(found="boxes/notes"), "no boxes in this folder"),
         (command(found="boxes/text.json"), "not a readable JSON file"),
         (command(found="boxes/broken.json"), "needs the keys image_id, class_name and bbox"),
         (command(found="boxes/unscored.json"), "these boxes have no scores"),
         (command("boxes/coco.json", "boxes/yolo_found"), "different units"),
         (
             command("boxes/truth.json", "boxes/found.json", "task.iou=1.5"),
-            "iou must be above 0.1 and at most 1",
+            "task.iou must be from 0.1 to 1, not 1.5",
         ),
-        (command("boxes/truth.json", "boxes/found.json", "task.resamples=0"), "resamples must be at least 1"),
+        (
+            command("boxes/truth.json", "boxes/found.json", "task.resamples=0"),
+            "task.resamples must be 1 or more, not 0",
+        ),
         (
             command("boxes/truth.json", "boxes/found.json", "task.box_format=cxcywh"),
             "task.box_format must be one of xyxy, xywh",
@@ -264,7 +273,7 @@ def test_nothing_is_a_case(assay, place, truth, found, said):
         ),
         (
             command("boxes/truth.json", "boxes/found.json", "task.images=void"),
-            "task.images: void does not exist",
+            "task.images=void does not exist",
         ),
         (
             command("boxes/truth.json", "boxes/found.json", "task.images=albums2"),

@@ -271,17 +271,17 @@ def test_a_partial_oracle_is_never_estimated_from(tables):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([], "nothing to estimate over"),
+        ([], "task=estimate needs a table or a folder of tables, population=PATH, or a model"),
         (["population=tables/one.csv", "task.budget=400"], "budget 400 is not allowed"),
-        (["population=tables/one.csv", "labels=x.csv"], "labels are for data without known ones"),
+        (["population=tables/one.csv", "labels=tables/one.csv"], "labels are for data without known ones"),
         (["population=tables/one.csv", "estimators=[ces]"], "no estimator could be run: CES needs"),
         (
             ["population=tables/one.csv", "task.use=labelling", "labels=none.csv"],
             "labels=none.csv does not exist",
         ),
-        (["population=tables/one.csv", "estimators=[zebra]"], "estimators=zebra is no choice"),
+        (["population=tables/one.csv", "estimators=[zebra]"], "unknown estimator 'zebra'"),
         (["population=tables/one.csv", "task.columns={confidence: nothing}"], "has no column 'nothing'"),
-        (["population=broken.csv"], "column 'confidence' must be finite; empty, NaN or infinite in row 1"),
+        (["population=broken.csv"], "column 'confidence' must be finite; empty, NaN or infinite in line 3"),
         (["population=tables/one.csv", "predictions=x"], "does not read 'predictions'"),
     ],
 )
@@ -297,7 +297,7 @@ def test_mistakes_are_one_line(assay, tables, given, said):
     ("population", "given", "said"),
     [
         ("none.csv", {}, "population=.*none.csv does not exist"),
-        ("users_code.py", {}, "a population is a .csv, .parquet or .npz file"),
+        ("users_code.py", {}, "a population is a .csv, .tsv, .tab, .txt, .parquet"),
         ("twice.csv", {}, "ids must be unique"),
         ("tables/one.csv", {"budget": 0}, "task.budget must be"),
         ("tables/one.csv", {"budget": []}, "task.budget must be"),

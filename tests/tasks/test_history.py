@@ -205,7 +205,7 @@ def test_mistakes_are_one_line(assay, past):
             f"allowed: .*task.of=autopsy task.subject={SUBJECT}"
         ),
         (
-            "task.folder=gone",
+            "task.folder=.",
             "+task.tags.a=1",
         ): "task.tags is of the store's runs: leave it out beside task.fol",
         ("task.tag=a",): "task.tag is unknown: did you mean tags",

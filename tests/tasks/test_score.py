@@ -318,7 +318,7 @@ def test_mistakes_are_one_line(assay, tiny, given, message):
         ({"case": "../x"}, "case '../x' is no plain name"),
         ({"images": ["../a"]}, "image '../a' is no plain name"),
         ({"images": []}, "task.images lists no image"),
-        ({"images": "none.txt"}, "none.txt: no readable list of images"),
+        ({"images": "none.txt"}, "none.txt does not exist"),
         ({"suites": {"s": ["a", "a.png"]}}, "task.suites.s lists image 'a' twice"),
     ],
 )

@@ -10,6 +10,7 @@ import difflib
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import hydra.utils
@@ -37,12 +38,29 @@ def drop_unchosen(config: DictConfig) -> None:
 
 def take_words(config: DictConfig) -> None:
     """Make the word `true` of what YAML has read as a truth value, where a key has a choice of that name."""
-    for _, node in _targets(config.task, "task"):
-        parameters = _signature(node["_target_"]).parameters if _is_ours(node) else {}
-        for key in parameters:
-            if isinstance(node.get(key), bool):
-                with read_write(config), open_dict(config):
-                    node[key] = worded(node[key], parameters[key].hint)
+    for each in _targets(config.task, "task"):
+        if _is_ours(each.node):
+            _take_words(each.node, _signature(each.node["_target_"]))
+
+
+def _take_words(node: DictConfig, signature: Signature) -> None:
+    for key in signature.parameters:
+        if key in node and isinstance(node[key], bool):
+            word = worded(node[key], signature.parameters[key].hint)
+            if word is not node[key]:
+                with read_write(node), open_dict(node):
+                    node[key] = word
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A node with a `_target_`."""
+
+    path: str
+    """Where a user sets it."""
+    node: DictConfig
+    origins: Mapping[str, str]
+    """Where a user sets each of its keys."""
 
 
 def check(config: DictConfig, *, places: bool = True) -> None:
@@ -71,25 +89,25 @@ def check(config: DictConfig, *, places: bool = True) -> None:
     _refuse_lacking(config, used)
     if isinstance(config.trainer, DictConfig) and "trainer" in used:
         devices.check(config.trainer)
-    nodes = sorted(
-        _targets(config.task, "task"), key=lambda each: each[0] == "trainer"
+    calls = sorted(
+        _targets(config.task, "task"), key=lambda each: each.path == "trainer"
     )  # what takes longest last
-    take_words(config)
-    ours = [(path, node, _signature(node["_target_"])) for path, node in nodes if _is_ours(node)]
-    for path, node, signature in ours:
-        _check_names(path, node, signature)
-    for path, node, signature in ours:
-        _check_values(path, node, signature, places=places)
-    for path, node in nodes:
-        if not _is_ours(node) and not devices.is_plain(node):
-            target = _imported(path, node["_target_"])
+    ours = [(each, _signature(each.node["_target_"])) for each in calls if _is_ours(each.node)]
+    for call, signature in ours:
+        _take_words(call.node, signature)
+        _check_names(call, signature)
+    for call, signature in ours:
+        _check_values(call, signature, places=places)
+    for call in calls:
+        if not _is_ours(call.node) and not devices.is_plain(call.node):
+            target = _imported(call.path, call.node["_target_"])
             if not callable(target):
-                raise UserError(f"{path}._target_={node['_target_']} must be a class or function")
+                raise UserError(f"{call.path}._target_={call.node['_target_']} must be a class or function")
             try:
                 signature = of_object(target)
             except (TypeError, ValueError):
                 continue
-            _check_names(path, node, signature)
+            _check_names(call, signature)
 
 
 def _refuse_lacking(config: DictConfig, used: frozenset[str]) -> None:
@@ -146,37 +164,37 @@ def _imported(where: str, name: str) -> Any:
         ) from None
 
 
-def _targets(node: Any, path: str) -> Iterator[tuple[str, DictConfig]]:
+def _targets(node: Any, path: str) -> Iterator[_Call]:
     """Every node with a `_target_` below a resolved configuration node, with the root key it came from."""
     if isinstance(node, DictConfig):
+        origins = {str(key): _origin(raw, f"{path}.{key!s}") for key, raw in node.items_ex(resolve=False)}
         for key in node:
-            yield from _targets(node[key], _origin(node, str(key), path))
+            yield from _targets(node[key], origins[str(key)])
         if "_target_" in node:
-            yield path, node
+            yield _Call(path, node, origins)
     elif isinstance(node, ListConfig):
         for index, item in enumerate(node):
             yield from _targets(item, f"{path}[{index}]")
 
 
-def _origin(node: DictConfig, key: str, path: str) -> str:
+def _origin(raw: Any, place: str) -> str:
     """The key as a user sets it: what it refers to, or its own place."""
-    raw = OmegaConf.to_container(node, resolve=False)
-    assert isinstance(raw, dict)  # noqa: S101 - narrows the type
-    reference = re.fullmatch(r"\$\{(?:with_model:)?([\w.]+)\}", str(raw.get(key, "")))
-    return reference[1] if reference else f"{path}.{key}"
+    reference = re.fullmatch(r"\$\{(?:with_model:)?([\w.]+)\}", raw) if isinstance(raw, str) else None
+    return reference[1] if reference else place
 
 
 def _given(node: DictConfig) -> list[str]:
     return [str(key) for key in node if not (str(key).startswith("_") and str(key).endswith("_"))]
 
 
-def _check_names(path: str, node: DictConfig, signature: Signature) -> None:
+def _check_names(call: _Call, signature: Signature) -> None:
+    path, node = call.path, call.node
     parameters = signature.parameters
     for key in _given(node):
         if key in parameters:
             hint, value = parameters[key].hint, node[key]
             if not accepts(value, hint):
-                raise UserError(misfit(value, hint, _origin(node, key, path)))
+                raise UserError(misfit(value, hint, call.origins[key]))
         elif not signature.open_ended:
             close = difflib.get_close_matches(key, parameters, 1)
             hint = f"did you mean {close[0]}? " if close else ""
@@ -188,11 +206,12 @@ def _check_names(path: str, node: DictConfig, signature: Signature) -> None:
         raise UserError(f"{path}.{lacking} must be given: {path}.{lacking}=VALUE")
 
 
-def _check_values(path: str, node: DictConfig, signature: Signature, *, places: bool) -> None:
+def _check_values(call: _Call, signature: Signature, *, places: bool) -> None:
+    node = call.node
     for key in _given(node):
         parameter = signature.parameters.get(key)
         if parameter is not None:
-            where, may_be_empty = _origin(node, key, path), parameter.default == ""
+            where, may_be_empty = call.origins[key], parameter.default == ""
             found = problems(node[key], parameter.hint, where, empty=may_be_empty, places=places)
             problem = next(found, None)
             if problem is not None:

@@ -41,6 +41,8 @@ def check(config: DictConfig) -> None:
     task = task_name(config)
     if task == "contaminate":
         _check_contaminate(config.task)
+    if task == "checkup" and config.labels is not None and config.task.get("stream") is None:
+        raise UserError("labels are of operational data: give dataset@task.stream=NAME too")
     if task not in _ONE_OF:
         return
     if all(config[key] is None for key in _ONE_OF[task]):

@@ -12,7 +12,7 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def of_object(target: Callable[..., Any]) -> Signature:
         TypeError: it cannot be called.
     """
     parameters = inspect.signature(target).parameters
-    function = target.__init__ if inspect.isclass(target) else target
+    function = target.__init__ if inspect.isclass(target) and not is_dataclass(target) else target
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError):
@@ -245,26 +245,20 @@ def _subscripted(file: _File, outer: Any, inner: ast.expr) -> Any:
 
 
 def _named(file: _File, name: str) -> Any:
-    if name in _BUILTIN:
-        return _BUILTIN[name]
     found = file.names.get(name)
-    if isinstance(found, ast.ClassDef):
-        return type(name, (), {})
-    if found is not None:  # an alias, such as Output = Literal["auto", ...]
-        return _hint(file, found)
     module, original = file.imported.get(name, ("", name))
-    if module in _KNOWN:
-        return getattr(_KNOWN[module], original)
-    if (module, original) == ("pathlib", "Path"):
-        return Path
-    if module.startswith("app."):
-        other = _read(module)
-        return (
-            type(name, (), {})
-            if isinstance(other.names.get(original), ast.FunctionDef)
-            else _named(other, original)
-        )
-    return type(name, (), {})
+    result: Any = type(name, (), {})  # a class that would have to be imported
+    if name in _BUILTIN:
+        result = _BUILTIN[name]
+    elif found is not None and not isinstance(found, ast.ClassDef):  # an alias: Output = Literal["auto", ...]
+        result = _hint(file, found)
+    elif module in _KNOWN:
+        result = getattr(_KNOWN[module], original)
+    elif (module, original) == ("pathlib", "Path"):
+        result = Path
+    elif found is None and module.startswith("app."):
+        result = _named(_read(module), original)
+    return result
 
 
 def _is_stand_in(value: Any) -> bool:

@@ -28,7 +28,7 @@ def usage() -> str:
         "  python -m app +experiment=NAME [key=value ...]",
         "  assay TASK model=NAME dataset=NAME operators=[NAME,...] [key=value ...]",
         "",
-        "assay and python -m app are the same; assay TASK is task=TASK, and assay TASK --help shows the keys of a task.",
+        "assay and python -m app are the same. assay TASK is task=TASK; assay TASK --help shows the keys of a task.",
         "",
         "Any key of a choice can be set (dataset.max_samples=500). -m sweeps over key=a,b; --cfg job shows",
         "the composed configuration; --config-dir DIR adds choices of yours; --version shows the version;",

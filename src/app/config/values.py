@@ -11,9 +11,16 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from app.limits import Limit, Place
+from app.limits import Limit, Made, Place
 
-_PLAIN = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
+_PLAIN: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    Path: "a path",
+}
+_PLAIN[Made] = "a node with a _target_"
 
 
 def accepts(value: Any, hint: Any) -> bool:
@@ -112,14 +119,14 @@ def _problems_of(value: Any, hint: Any, key: str, *, empty: bool, places: bool) 
         yield from (f"{key}{each}" for each in said if each is not None)
     elif origin in {Mapping, dict} and isinstance(value, DictConfig | dict):
         for name, each in value.items():
-            yield from problems(each, inner[1], f"{key}.{name}", empty=empty, places=places)
+            yield from problems(each, inner[1], f"{key}.{name!s}", empty=empty, places=places)
     elif origin in {list, tuple, Sequence} and isinstance(value, ListConfig | list | tuple):
         for index, each in enumerate(value):
             yield from problems(each, inner[0], f"{key}[{index}]", empty=empty, places=places)
     elif isinstance(value, DictConfig | dict):
         for name, each in value.items():
             if isinstance(each, str):
-                yield from problems(each, Any, f"{key}.{name}", empty=empty, places=places)
+                yield from problems(each, Any, f"{key}.{name!s}", empty=empty, places=places)
 
 
 def misfit(value: Any, hint: Any, key: str) -> str:
@@ -128,7 +135,7 @@ def misfit(value: Any, hint: Any, key: str) -> str:
         if get_origin(option) in {Mapping, dict} and isinstance(value, DictConfig | dict):
             name = next((name for name in value if not accepts(value[name], get_args(option)[1])), None)
             if name is not None:
-                return misfit(value[name], get_args(option)[1], f"{key}.{name}")
+                return misfit(value[name], get_args(option)[1], f"{key}.{name!s}")
     if any(get_origin(each) is not None or each in _PLAIN for each in _options(hint)):
         return f"{key} must be {described(hint)}, not {shown(value)}"
     return f"{key} must have a _target_ that makes {described(hint)}, not {shown(value)}"
@@ -136,28 +143,28 @@ def misfit(value: Any, hint: Any, key: str) -> str:
 
 def described(hint: Any) -> str:
     """An annotation in words."""
-    origin = get_origin(hint)
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return described(get_args(hint)[0])
-    if origin in {Union, types.UnionType}:
-        options = get_args(hint)
-        literals = [
-            value for option in options if get_origin(option) is Literal for value in get_args(option)
-        ]
+        kinds = [f"the path of a {each.kind}" for each in inner[1:] if isinstance(each, Place)]
+        words = kinds[0] if kinds else described(inner[0])
+    elif origin in {Union, types.UnionType}:
+        literals = [value for each in inner if get_origin(each) is Literal for value in get_args(each)]
         named = [described(Literal[tuple(literals)])] if literals else []
-        rest = [described(option) for option in options if get_origin(option) is not Literal]
-        return " or ".join(dict.fromkeys(named + rest))
-    if origin is Literal:
-        return "one of " + ", ".join(dict.fromkeys(map(str, get_args(hint))))
-    if origin in {Mapping, dict}:
-        return "a mapping"
-    if origin in {list, tuple, Sequence}:
-        inner = [described(option) for option in get_args(hint) if option is not Ellipsis]
-        return f"a list of ({', '.join(dict.fromkeys(inner))})"
-    if hint in {None, type(None)}:
-        return "null"
-    name = str(getattr(hint, "__name__", hint))
-    return _PLAIN.get(hint, f"{'an' if name[0] in 'AEIOU' else 'a'} {name}")
+        rest = [described(each) for each in inner if get_origin(each) is not Literal]
+        words = " or ".join(dict.fromkeys(named + rest))
+    elif origin is Literal:
+        words = "one of " + ", ".join(dict.fromkeys(map(str, inner)))
+    elif origin in {Mapping, dict}:
+        words = "a mapping"
+    elif origin in {list, tuple, Sequence}:
+        items = [described(each) for each in inner if each is not Ellipsis]
+        words = f"a list of ({', '.join(dict.fromkeys(items))})"
+    elif hint in {None, type(None)}:
+        words = "null"
+    else:
+        name = str(getattr(hint, "__name__", hint))
+        words = _PLAIN.get(hint, f"{'an' if name[0] in 'AEIOU' else 'a'} {name}")
+    return words
 
 
 def shown(value: Any) -> str:

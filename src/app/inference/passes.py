@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -19,6 +21,9 @@ LOOK_SECONDS = 0.2
 DEATH_SECONDS = 3.0
 """How long after an error of ours a process may take to be seen as ended: its end may be our error's cause."""
 
+STUCK_SECONDS = 30.0
+"""How long to wait for a dead process."""
+
 
 class Companions:
     """The further processes that Lightning has started for a trainer.
@@ -27,19 +32,35 @@ class Companions:
     taken out of its sight, and looked after here: what is finished is kept then, and the run is closed.
 
     Args:
-        processes: Lightning's list of them, which it fills when the first pass begins.
+        launcher: Lightning's, whose list `procs` is filled when the first pass begins.
     """
 
-    def __init__(self, processes: list[subprocess.Popen[bytes]]) -> None:
-        self._theirs, self._own = processes, list[subprocess.Popen[bytes]]()
+    def __init__(self, launcher: Any) -> None:
+        self._launcher, self._own = launcher, list[subprocess.Popen[bytes]]()
         self._looking = threading.Thread(target=self._look, name="companions", daemon=True)
         self._looking.start()
 
     def _look(self) -> None:
         while not self._own or any(each.poll() is None for each in self._own):
-            while self._theirs:
-                self._own.append(self._theirs.pop(0))
+            while self._launcher.procs:
+                self._own.append(self._launcher.procs.pop(0))
             time.sleep(LOOK_SECONDS)
+        if dead := self.dead():
+            self._leave_if_stuck(dead)
+
+    @staticmethod
+    def _leave_if_stuck(dead: str) -> None:
+        """Where devices talk by NCCL, whoever waits for a dead process waits for half an hour, deaf to all signals."""
+        stuck = 0.0
+        while stuck < STUCK_SECONDS:
+            frame = sys._current_frames().get(threading.main_thread().ident or 0)
+            if frame is None:
+                return
+            stuck = stuck + LOOK_SECONDS if frame.f_code.co_filename.endswith("distributed_c10d.py") else 0.0
+            time.sleep(LOOK_SECONDS)
+        run = os.environ.get("ASSAY_RUN_ID", "")
+        print(f"error: {dead}; what was done is kept: go on with resume={run}", file=sys.stderr, flush=True)
+        os._exit(1)
 
     def dead(self, wait: float = 0.0) -> str:
         """What became of the first that ended badly, if one does within some seconds; else empty."""
@@ -61,6 +82,14 @@ class Companions:
                 each.kill()
 
 
+class _Signals(pl.Callback):
+    """Lightning's own answer to SIGTERM waits for other processes, which may be gone: it gets no chance."""
+
+    def on_predict_start(self, *_: Any) -> None:
+        """Now that Lightning listens, listen in its place."""
+        interrupts.listen_again()
+
+
 _companions: WeakKeyDictionary[Any, Companions] = WeakKeyDictionary()
 
 
@@ -71,10 +100,12 @@ def predict(trainer: Any, module: pl.LightningModule, loader: Iterable[Any]) -> 
         Fault: another process of this job has ended badly.
         KeyboardInterrupt: it was interrupted.
     """
-    processes = getattr(trainer.strategy.launcher, "procs", None)
-    if processes is not None and trainer not in _companions:
-        _companions[trainer] = Companions(processes)
+    launcher = trainer.strategy.launcher
+    if hasattr(launcher, "procs") and trainer.is_global_zero and trainer not in _companions:
+        _companions[trainer] = Companions(launcher)
     companions = _companions.get(trainer)
+    if not any(isinstance(each, _Signals) for each in trainer.callbacks):
+        trainer.callbacks.append(_Signals())
     try:
         trainer.predict(module, dataloaders=loader, return_predictions=False)
         trainer.strategy.barrier()

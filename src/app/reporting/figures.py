@@ -14,6 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 from PIL import Image
 
 from app.reporting.curves import curves
@@ -21,6 +23,7 @@ from app.reporting.heatmap import HeatMap, heat_maps, shade
 from app.reporting.mutate import MutateReport, OperatorScore
 from app.reporting.schema import write_bytes
 from app.reporting.text import count, defined, per_cent, percent, plural, short
+from app.visible import visible
 
 INK, SOFT, RULE, WASH = "#1b2430", "#556070", "#cfd5dd", "#f1f3f6"
 GOOD, BAD = "#2b6cad", "#c2570c"
@@ -158,10 +161,24 @@ def save_png(figure: Figure, path: Path) -> Path:
 def png(figure: Figure) -> bytes:
     """A figure as a PNG file's bytes, without dates or versions in it."""
     canvas, content = FigureCanvasAgg(figure), io.BytesIO()
+    _take_literally(figure)
     canvas.draw()  # type: ignore[no-untyped-call]  # `savefig` lays out and draws twice, for the same pixels
     rows = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]  # matplotlib's have no types
     Image.fromarray(rows).convert("RGB").save(content, "PNG", dpi=(figure.dpi, figure.dpi))
     return content.getvalue()
+
+
+def _take_literally(figure: Figure) -> None:
+    """Names are a stranger's: a dollar begins no formula, and characters that nobody sees are escapes."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                formatter.seq = [visible(each) for each in formatter.seq]
+    for each in figure.findobj(Text):
+        if isinstance(each, Text):
+            each.set_parse_math(False)
+            each.set_text(visible(each.get_text()))
 
 
 def _rectangle(x: int, y: int, face: object) -> Rectangle:

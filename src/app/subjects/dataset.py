@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from app.errors import UserError
+from app.samples import pixels
 
 Labels = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
@@ -83,7 +84,7 @@ class ImageDataset:
 
     def load(self, i: int) -> Image.Image:
         """The picture of a test case, fully decoded, in mode RGB or L as it is stored."""
-        return self.source.load(int(self.rows[i]))
+        return pixels(self.source.load(int(self.rows[i])))
 
     def subset(self, indices: ArrayLike, name: str | None = None) -> ImageDataset:
         """Some test cases, in the given order.

@@ -45,7 +45,7 @@ class Checked:
     """A file that decodes."""
 
     digest: bytes
-    """SHA-256 of its bytes."""
+    """SHA-256 of its bytes, and of the choices that made its pixels other than they usually are."""
     size: tuple[int, int]
     """Width and height, upright."""
     remarks: tuple[str, ...]
@@ -72,6 +72,8 @@ def check(
             found = decoded(content, decoding)
         except Unreadable as reason:
             return str(reason)
+        if found.remarks and decoding.choices != USUAL.choices:  # other pixels are other data
+            content += repr(decoding.choices).encode()
         return Checked(hashlib.sha256(content).digest(), found.image.size, found.remarks, found.highest)
 
     with ThreadPoolExecutor(threads(workers, len(files))) as pool:

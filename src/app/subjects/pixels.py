@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,16 +137,20 @@ def _pixels(images: NDArray[np.generic]) -> tuple[Bytes, tuple[str, ...]]:
         return images.astype(np.uint8, copy=False), ()
     if not np.issubdtype(images.dtype, np.floating):
         raise UserError(f"images must be uint8, or floats in [0, 1], not {images.dtype}")
-    values = images.astype(np.float64)
-    if not np.isfinite(values).all():
-        i = np.argwhere(~np.isfinite(values))[0][0]
+    lowest, highest = float(images.min()), float(images.max())  # NaN if there is one
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        i = next(case for case, image in enumerate(images) if not np.isfinite(image).all())
         raise UserError(f"images hold NaN or infinity, first in case {i}")
-    if values.min() < 0 or values.max() > 1:
+    if lowest < 0 or highest > 1:
         raise UserError(
-            f"images are floats in {values.min():g}..{values.max():g}: scale them to [0, 1], or "
-            "give bytes (uint8)"
+            f"images are floats in {lowest:g}..{highest:g}: scale them to [0, 1], or give bytes (uint8)"
         )
-    return np.round(values * 255).astype(np.uint8), ("float images were rounded to 256 steps",)
+    rounded = np.empty(images.shape, dtype=np.uint8)
+    for case, image in enumerate(
+        images
+    ):  # one at a time: all in double precision may be more than memory holds
+        rounded[case] = np.round(image.astype(np.float64) * 255)
+    return rounded, ("float images were rounded to 256 steps",)
 
 
 def _labels(labels: NDArray[np.generic], n: int) -> NDArray[np.int64]:

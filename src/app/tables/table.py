@@ -107,11 +107,20 @@ class Table:
         return next(iter(self.candidates(names)), None)
 
     def candidates(self, names: Sequence[str]) -> list[Column]:
-        """All columns of these names, in the order of the names."""
-        by_name: dict[str, Column] = {}
+        """All columns of these names, in the order of the names.
+
+        Raises:
+            UserError: two columns have a name that differs only in case or blanks.
+        """
+        by_name: dict[str, list[Column]] = {}
         for name, column in self.columns.items():
-            by_name.setdefault(canonical(name), column)
-        return [by_name[name] for name in names if name in by_name]
+            by_name.setdefault(canonical(name), []).append(column)
+        found = [by_name[name] for name in names if name in by_name]
+        for alike in found:
+            if len(alike) > 1:
+                both = " and ".join(repr(column.name) for column in alike[:2])
+                raise UserError(f"{self.shown} has the columns {both}, which could both be meant: rename one")
+        return [column for [column] in found]
 
     def column(self, name: str, role: str) -> Column:
         """The column that a user named.

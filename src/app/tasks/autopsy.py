@@ -143,7 +143,11 @@ class Autopsy:
             None
             if probs is None
             else read_predictions(
-                probs, labels, class_names=class_names, given=None if dataset is None else dataset.labels
+                probs,
+                labels,
+                class_names=class_names,
+                given=None if dataset is None else dataset.labels,
+                cases=() if dataset is None else dataset.paths,
             )
         )
         self.subject, self.about = self._subject(name)

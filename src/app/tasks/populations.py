@@ -28,7 +28,7 @@ from app.tracking import Store
 STORED, ABOUT = "population.npz", "population.json"
 """The artifacts that hold the variables of a model's population."""
 KEY_TAG, DIGEST_TAG = "population_key", "population_digest"
-_VERSION = 1
+_VERSION = 2
 """Counts up when variables are computed otherwise."""
 _TABLES = (".csv", ".tsv", ".parquet", ".npz")
 """What is taken for a population in a folder."""

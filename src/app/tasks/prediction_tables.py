@@ -81,6 +81,7 @@ def read_predictions(
     *,
     class_names: str | Sequence[str] | None = None,
     given: NDArray[Any] | None = None,
+    cases: Sequence[str] = (),
 ) -> PredictionTable:
     """Predictions and labels from files.
 
@@ -93,6 +94,7 @@ def read_predictions(
         class_names: K names in training order, or a file of them (JSON list, or one a line); None takes the columns'
             names, else a `classes.json` or `classes.txt` beside the array, else numbers.
         given: (N,) labels that are known from elsewhere.
+        cases: (N,) names of the test cases that are known from elsewhere; a table is put in their order.
 
     Raises:
         UserError: what is missing, cannot be read, or does not fit together.
@@ -102,6 +104,7 @@ def read_predictions(
     if table.values.ndim != 2:
         shape = table.values.shape
         raise UserError(f"probs={probs} must hold one row a test case and one column a class, not {shape}")
+    table = _in_order(table, cases)
     names, notes = _class_names(table, wanted)
     if table.columns and set(names) == set(table.columns):
         order = [table.columns.index(name) for name in names]
@@ -117,6 +120,37 @@ def read_predictions(
         names=(_stem(Path(probs)), _stem(Path(labels)) if labels else _stem(Path(probs))),
         digests=(_digest(table.values), _digest(numbers)),
         notes=tuple(dict.fromkeys((*table.notes, *notes, *more))),
+    )
+
+
+def _in_order(table: _Columns, cases: Sequence[str]) -> _Columns:
+    """The table in the order of test cases that are known from elsewhere.
+
+    Raises:
+        UserError: it names others.
+    """
+    size = len(table.values)
+    if not cases or len(cases) != size:
+        return table
+    if table.paths is None or table.paths == tuple(map(str, range(size))):
+        return replace(table, paths=tuple(cases))
+    rows = CaseIndex(cases).rows(table.paths)
+    seen: set[int | str] = set()
+    for row, path in enumerate(table.paths):
+        if isinstance(rows[row], str) or rows[row] in seen:
+            raise UserError(
+                f"{table.path} names {path!r} ({table.where(row)}), which is no test case of the dataset or is there "
+                "twice: correct the name, or leave the column out if both are in one order"
+            )
+        seen.add(rows[row])
+    place = {row: number for number, row in enumerate(rows)}
+    order = [place[row] for row in range(size)]
+    return replace(
+        table,
+        values=table.values[order],
+        labels=None if table.labels is None else table.labels[order],
+        paths=tuple(cases),
+        lines=tuple(table.where(row) for row in order),
     )
 
 

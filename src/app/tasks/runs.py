@@ -66,10 +66,7 @@ def opened(
             if resume is None:
                 _describe(run, job, subject)
             yield run
-            if (
-                _identity(job.output) != before
-            ):  # what was written before is lost, whoever made the folder again
-                raise Fault(f"the output folder {job.output} was deleted while the run went on")
+            _check_there(job.output, before)
         done = True
     except UserError as error:
         if run.is_kept:
@@ -92,6 +89,12 @@ def opened(
         if done or not resumable:
             with interrupts.held():
                 shutil.rmtree(place, ignore_errors=True)
+
+
+def _check_there(folder: Path, before: tuple[int, int] | None) -> None:
+    """Raises a Fault if what was written is lost, whoever has made the folder again."""
+    if _identity(folder) != before:
+        raise Fault(f"the output folder {folder} was deleted while the run went on")
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:

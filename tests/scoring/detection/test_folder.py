@@ -72,6 +72,7 @@ def test_what_is_missing_is_said(tmp_path, scene, one_image):
     ("text", "message"),
     [
         ("{", "malformed JSON"),
+        ('{"a":' * 100_000, "nested too deeply"),
         ("[]", "not an index"),
         ('{"format": "assay.detections.index", "version": 9}', "version 9; up to 1"),
         (

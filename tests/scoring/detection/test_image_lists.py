@@ -49,6 +49,7 @@ def test_a_pickle_of_anything_else_is_refused_and_not_run(tmp_path, capsys, cont
     ("name", "content", "sentence"),
     [
         ("a.json", b"[", "is not JSON"),
+        ("a.json", b"[" * 100_000, "nested too deeply"),
         ("a.json", b'{"a": 1}', "one list of"),
         ("a.json", b"[1]", "one list of"),
         ("a.json", b"[]", "lists no image"),

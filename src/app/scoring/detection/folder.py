@@ -107,7 +107,9 @@ class DetectionFolder:
             return {}
         try:
             body = json.loads(path.read_bytes())
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            raise UserError(f"{path}: JSON that is nested too deeply") from None
+        except ValueError as error:
             raise UserError(f"{path}: malformed JSON: {error}") from error
         if not isinstance(body, dict) or body.get("format") != FORMAT:
             raise UserError(f"{path}: not an index of saved detections ({FORMAT})")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from app.errors import UserError
+from app.samples import pixels
 from app.subjects.dataset import Bytes, Excluded, Source, checked_indices
 
 Boxes = NDArray[np.float64]
@@ -103,7 +104,7 @@ class DetectionDataset:
 
     def load(self, i: int) -> Image.Image:
         """The picture of a test case, fully decoded, in mode RGB or L as it is stored."""
-        return self.source.load(int(self.rows[i]))
+        return pixels(self.source.load(int(self.rows[i])))
 
     def boxes(self, i: int) -> Boxes:
         """(K, 4): x1, y1, x2, y2 in pixels of what is to be found in a test case."""
