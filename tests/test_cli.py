@@ -164,13 +164,19 @@ MISTAKES = {
         [*ARRAYS, "dataset.images=late.npz", "model.factory._target_=users_code.BlindToWhite"],
         "the original model gives NaN or infinity for test case 33",
     ),
-    "images that the model refuses": ([*OWN_NET, "model.preprocess=null"], "takes 1 channel, but images come with 3"),
+    "images that the model refuses": (
+        [*OWN_NET, "model.preprocess=null"],
+        "the model's first layer conv takes 1 channel",
+    ),
     "suite that is not there": (
         ["+task.suites={smoke: gone.txt}"],
         "task.suites.smoke=gone.txt does not exist; give a file",
     ),
     "suite with a lost case": (["+task.suites={smoke: lost.txt}"], "suites.smoke: lost.txt lists index 99999"),
-    "suite that is a number": (["+task.suites={smoke: 3}"], "task.suites.smoke must be text or a list of .*, not 3"),
+    "suite that is a number": (
+        ["+task.suites={smoke: 3}"],
+        "task.suites.smoke must be the path of a file or a list of .*, not 3",
+    ),
     "run that is not there": (["resume=" + 32 * "0"], "run 0{32} cannot be read from sqlite:.*not found"),
     "run that is no run": (["resume=mine"], "resume=mine must be the id of a run, or the beginning of one"),
     "store of no kind": (["tracking.uri=ftp://somewhere"], "tracking.uri=ftp://somewhere cannot hold runs; allowed"),

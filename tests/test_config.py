@@ -215,7 +215,7 @@ def test_a_value_that_is_nothing_is_still_a_key_that_is_given(key):
         (["task=compare", "task.resamples=9"], "task.resamples must be 100 or more, not 9"),
         (["task=autopsy", "probs=x", "task.weights=[]"], r"task.weights must be a mapping or null, not \[\]"),
         (["task=autopsy", "probs=x", "task.weights={ece: a}"], "task.weights.ece must be a number, not 'a'"),
-        ([*BASE, "task.suites={a: 3}"], "task.suites.a must be text or a list of .*, not 3"),
+        ([*BASE, "task.suites={a: 3}"], "task.suites.a must be the path of a file or a list of .*, not 3"),
         ([*BASE, "task.suites={a: ''}"], "task.suites.a must not be empty"),
         (
             [*BASE, "++operators.weight_noise=3"],

@@ -66,20 +66,23 @@ class Place:
                 wrong = "is a folder; give a file" if self.kind == "file" else self._empty(path)
             else:
                 wrong = "is no folder; give a folder" if self.kind == "folder" else None
-                wrong = "is empty" if wrong is None and path.is_file() and not path.stat().st_size else wrong
+                if wrong is None and path.is_file() and not path.stat().st_size:
+                    wrong = "is empty; give a file that holds something"
         except (
             OSError,
             ValueError,
             RuntimeError,
         ) as error:  # too long a name, a zero byte, a home that nobody has
-            wrong = f"cannot be opened ({getattr(error, 'strerror', None) or error})"
+            wrong = (
+                f"cannot be opened ({getattr(error, 'strerror', None) or error}); give another {self.kind}"
+            )
         return None if wrong is None else f"={value} {wrong}"
 
     def _empty(self, folder: Path) -> str | None:
         if self.holds == "anything":
-            return None if any(folder.iterdir()) else "is an empty folder"
+            return None if any(folder.iterdir()) else "is an empty folder; give one that holds something"
         if self.holds == "images":
-            return None if _has_image(folder) else "holds no image"
+            return None if _has_image(folder) else "holds no image; give a folder of images, at any depth"
         classes = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
         if not classes:
             return "has no subfolders: put the images of each class in a folder named after it"

@@ -161,7 +161,7 @@ def test_one_split_is_compared_with_itself(assay, photos):
         ([SPLITS[0], "+task.splits.test=albums/test/notes.txt"], "is no folder"),
         (
             [SPLITS[0], "+task.splits.test=3"],
-            "task.splits.test must be text or a node with a _target_, not 3",
+            "task.splits.test must be the path of a folder or a node with a _target_, not 3",
         ),
         (
             [SPLITS[0], "+task.splits.test._target_=builtins.object"],
@@ -205,7 +205,7 @@ def test_an_empty_folder_is_a_mistake(assay, photos):
     (photos / "void").mkdir(exist_ok=True)
     ended = assay("task=contaminate", SPLITS[0], "+task.splits.test=albums/void")
     assert ended.code == 2
-    assert "holds no image" in ended.err
+    assert "task.splits.test=albums/void holds no image; give a folder of images" in ended.err
 
 
 def test_what_was_decided_about_files_is_said_and_no_name_turns_the_text(assay):

@@ -98,6 +98,8 @@ def place(assay):
     for number, image in enumerate("abc"):
         Image.new("RGB", SIZE, (60 * number, 90, 120)).save(folder / "pictures" / f"{image}.jpg")
     (folder / "empty").mkdir()
+    (folder / "notes").mkdir()
+    (folder / "notes" / "readme.md").write_text("nothing here")
     return folder
 
 
@@ -265,7 +267,11 @@ def test_nothing_is_a_case(assay, place, truth, found, said):
             "ground_truth must be given: ground_truth=PATH",
         ),
         (command("nowhere.json"), "ground_truth=nowhere.json does not exist"),
-        (command(found="boxes/empty"), "detections=boxes/empty is an empty folder"),
+        (
+            command(found="boxes/empty"),
+            "detections=boxes/empty is an empty folder; give one that holds something",
+        ),
+        (command(found="boxes/notes"), "no boxes in this folder"),
         (command(found="boxes/text.json"), "not a readable JSON file"),
         (command(found="boxes/broken.json"), "needs the keys image_id, class_name and bbox"),
         (command(found="boxes/unscored.json"), "these boxes have no scores"),

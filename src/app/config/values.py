@@ -145,7 +145,8 @@ def described(hint: Any) -> str:
     """An annotation in words."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        words = described(inner[0])
+        kinds = [f"the path of a {each.kind}" for each in inner[1:] if isinstance(each, Place)]
+        words = kinds[0] if kinds else described(inner[0])
     elif origin in {Union, types.UnionType}:
         literals = [value for each in inner if get_origin(each) is Literal for value in get_args(each)]
         named = [described(Literal[tuple(literals)])] if literals else []

@@ -117,7 +117,9 @@ def examine(
     Raises:
         UserError: outputs that are no class scores or not finite, or an input that the model refuses.
     """
-    batch = to_batch(Shelf(images.load, range(fitting(look, len(images), limits_of(module)))))
+    batch = to_batch(
+        Shelf(images.load, range(fitting(min(look, len(images)), len(images), limits_of(module))))
+    )
     read = find_scores(module, batch, output, key, classes)
     if not torch.isfinite(read.rows).all():
         raise UserError("the original model gives NaN or infinity already on the first test cases")

@@ -86,7 +86,9 @@ def examine(
     Raises:
         UserError: outputs that are no class scores, an input that the model refuses, or no such layer.
     """
-    batch = to_batch(Shelf(images.load, range(fitting(LOOK, len(images), limits_of(module)))))
+    batch = to_batch(
+        Shelf(images.load, range(fitting(min(LOOK, len(images)), len(images), limits_of(module))))
+    )
     read = find_scores(module, batch, output, key, classes)
     classifier = Classifier(module, to_batch, read.output, read.scores)
     return Examined(classifier, read.rows.shape[1], find_layers(classifier, images, layer), read.notes)

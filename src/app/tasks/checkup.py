@@ -267,7 +267,7 @@ class Checkup:
             stream_digest="" if self.stream is None else self.stream.digest,
             operators=tuple(each.operator for each in operators),
             config_digest=job.digest,
-            rules=_rules(job.config["task"]),
+            rules=_rules(job.config["task"], trained=self.train is not None),
         )
 
     def _earlier(self) -> Iterator[CheckupReport]:
@@ -319,11 +319,17 @@ def _of_part(name: str, error: UserError) -> str:
     )
 
 
-def _rules(task: Mapping[str, Any]) -> dict[str, str]:
-    """A digest of what each headline number is made by: equal ones mean that a number is the same number."""
+def _rules(task: Mapping[str, Any], *, trained: bool) -> dict[str, str]:
+    """A digest of what each headline number is made by: equal ones mean that a number is the same number.
+
+    The autopsy score has other parts with training data than without.
+    """
     made = {
         "mutation_score": [task.get("operators"), task.get("scoring")],
-        "autopsy_score": [(task.get("autopsy") or {}).get(name) for name in ("profile", "weights")],
+        "autopsy_score": [
+            trained,
+            *((task.get("autopsy") or {}).get(name) for name in ("profile", "weights")),
+        ],
     }
     return {
         name: hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -130,7 +130,7 @@ class MutateDetector:
         runs.tell(
             job,
             run,
-            [*runs.notes([*drawn.notes, *self._fewer_workers()]), *runs.left_out(report.subject), *lines],
+            [*runs.notes(self._fewer_workers()), *runs.left_out(report.subject), *lines],
         )
 
     def _fewer_workers(self) -> tuple[str, ...]:
