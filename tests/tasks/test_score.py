@@ -15,8 +15,8 @@ import pytest
 
 from app.detections import DetectionLog, Detections, save
 from app.errors import UserError
-from app.report.schema import dumps
 from app.report.pages.uamt import load
+from app.report.schema import dumps
 from app.scoring.detection import DetectionTree, ScoreSettings, Strength
 from app.scoring.detection.folder import write_index
 from app.tasks.score import Score
