@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import UserError
-from app.report.schema import dumps
+from app.report.schema import dumps, plain
 from app.report.typed import from_plain, missing
+from app.stats import Interval
+
+
+@dataclass(frozen=True)
+class Measured:
+    known: Interval
+    unknown: Interval
 
 
 @dataclass(frozen=True)
@@ -126,3 +133,13 @@ def test_a_wrong_type_is_named_with_its_place(change: dict[str, Any], said: str)
 def test_something_else_than_an_object_is_refused(body: Any) -> None:
     with pytest.raises(UserError, match="where an object is needed"):
         from_plain(Tree, body, "x.json")
+
+
+def test_an_interval_is_its_two_ends_and_null_where_nothing_was_measured() -> None:
+    body = plain(Measured(Interval(0.25, 0.5), Interval.unknown()))
+    assert body == {"known": [0.25, 0.5], "unknown": None}
+    back = from_plain(Measured, body, "x")
+    assert back.known == Interval(0.25, 0.5)
+    assert not back.unknown.known
+    with pytest.raises(UserError, match="known"):
+        from_plain(Measured, {**body, "known": [0.25]}, "x")

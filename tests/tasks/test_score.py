@@ -15,8 +15,8 @@ import pytest
 
 from app.detections import DetectionLog, Detections, save
 from app.errors import UserError
+from app.report.pages.uamt import load
 from app.report.schema import dumps
-from app.reporting.uamt.report import load
 from app.scoring.detection import DetectionTree, ScoreSettings, Strength
 from app.scoring.detection.folder import write_index
 from app.tasks.score import Score
@@ -123,10 +123,10 @@ def test_the_report_holds_what_readers_rely_on(scored):
         assert set(mutant["ua"]) == {"match", "miss", "ghost"}
         assert all(set(scores) == set(OBJECTS) for scores in mutant["ua"].values())
     assert report["trend"]["obj_ms_miss_spearman"] == 1.0  # 7, 15, 24 % missed at 0.1, 0.3, 0.5
-    assert dumps(load(ended.folder / "report.json")) == (ended.folder / "report.json").read_text()
+    assert dumps(load(ended.folder / "report.json").plain()) == (ended.folder / "report.json").read_text()
     assert {"report.html", "mutants.csv", "score_over_rate.png"} <= {p.name for p in ended.folder.iterdir()}
     assert not list(ended.folder.rglob(".unfinished*"))
-    assert "notice 3 of 3 mutants" in ended.out
+    assert "kills 3 of 3 mutants" in ended.out
 
 
 def test_a_child_is_kept_for_every_mutant(assay, scored):

@@ -18,7 +18,7 @@ __all__ = ["NEWEST", "TASKS", "Measure", "Readings", "Value", "read", "task_of"]
 
 NEWEST = {
     "assay.mutate": 2,
-    "assay.uamt": 1,
+    "assay.uamt": 2,
     "assay.autopsy": 1,
     "assay.estimate": 1,
     "assay.contaminate": 1,

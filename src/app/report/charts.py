@@ -303,6 +303,8 @@ class Heat:
     """(rows, columns): None where there is nothing."""
     corner: str = ""
     """What the rows are."""
+    across: str = ""
+    """What the columns are."""
     little: bool = False
     """Whether it stands beside others."""
     caption: str = ""
@@ -387,7 +389,21 @@ class Spark:
     """Where it changes."""
 
 
-Spec: TypeAlias = Lines | Bars | Forest | Scatter | Heat | Reliability | Histogram | Spark
+@dataclass(frozen=True)
+class Panels:
+    """Charts of one kind side by side under one title; lines, the same ones in every chart, share one legend."""
+
+    title: str
+    """What is drawn."""
+    charts: tuple[Lines, ...] | tuple[Heat, ...]
+    """In rows, from the left."""
+    columns: int = 2
+    """Charts a row."""
+    note: str = ""
+    """A line about what is left out."""
+
+
+Spec: TypeAlias = Lines | Bars | Forest | Scatter | Heat | Reliability | Histogram | Spark | Panels
 
 
 def shade(score: float) -> int:

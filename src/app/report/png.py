@@ -6,12 +6,13 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter
@@ -26,6 +27,7 @@ from app.report.charts import (
     Histogram,
     Line,
     Lines,
+    Panels,
     Reliability,
     Scatter,
     Spark,
@@ -96,14 +98,46 @@ def _figure(specs: list[Spec]) -> Figure:
     figure = Figure(
         figsize=(max(w for w, _ in sizes), sum(h for _, h in sizes)), dpi=144, layout="constrained"
     )
-    grid = figure.add_gridspec(len(specs), 1, height_ratios=[h for _, h in sizes])
+    heights = [h for _, h in sizes]
+    if any(isinstance(spec, Panels) for spec in specs):
+        parts = figure.subfigures(len(specs), 1, height_ratios=heights, squeeze=False)[:, 0]
+        for part, spec in zip(parts, specs, strict=True):
+            _panels(part, spec if isinstance(spec, Panels) else Panels("", (spec,), 1))  # type: ignore[arg-type]
+        return figure
+    grid = figure.add_gridspec(len(specs), 1, height_ratios=heights)
     for place, spec in enumerate(specs):
         _draw(figure.add_subplot(grid[place, 0]), spec)
     return figure
 
 
+def _panels(part: SubFigure, spec: Panels) -> None:
+    """Charts under one title, and one legend for lines."""
+    if spec.title:
+        style: dict[str, Any] = {"fontsize": 11, "fontweight": "bold", "color": INK}
+        part.suptitle(short(spec.title, 90), x=0.01, ha="left", **style)
+    charts: Sequence[Lines | Heat] = spec.charts
+    rows = -(-len(charts) // spec.columns)
+    for place, chart in enumerate(charts):
+        axes = part.add_subplot(rows, spec.columns, place + 1)
+        _draw(axes, chart)
+        name = chart.caption or chart.title if isinstance(chart, Heat) else chart.title
+        axes.set_title(short(name, 60), loc="left", fontsize=9.5, color=INK)
+    if isinstance(charts[0], Lines):
+        handles, labels = part.axes[0].get_legend_handles_labels()
+        style = {"ncols": 3, "frameon": False, "fontsize": 8, "labelcolor": INK, "title": spec.note or None}
+        legend = part.legend(handles, labels, loc="outside lower left", **style)
+        legend.get_title().set(fontsize=8, color=SOFT)
+
+
 def _size(spec: Spec) -> tuple[float, float]:  # noqa: PLR0911 - a return a kind of chart
     match spec:
+        case Panels(charts=charts, columns=columns):
+            rows = -(-len(charts) // columns)
+            if all(isinstance(chart, Heat) and chart.little for chart in charts):
+                wide = max(len(chart.columns) for chart in charts if isinstance(chart, Heat))
+                tall = max(len(chart.rows) for chart in charts if isinstance(chart, Heat))
+                return 3.0 + columns * max(0.5 * wide, 1.9), rows * (0.32 * max(tall, 2) + 1.3)
+            return 5.0 * columns, 0.6 + 3.4 * rows
         case Bars():
             return 8.0, 1.5 + 0.34 * max(len(spec.rows), 2)
         case Forest():
@@ -205,7 +239,7 @@ def _lines(axes: Axes, spec: Lines) -> None:
             markeredgecolor=COLOURS[mark.colour],
             zorder=4,
         )
-    if len(spec.lines) > 1:
+    if spec.legend and len(spec.lines) > 1:
         axes.legend(frameon=False, fontsize=8, labelcolor=INK)
 
 
@@ -332,7 +366,7 @@ def _scatter(axes: Axes, spec: Scatter) -> None:
 
 def _heat(axes: Axes, spec: Heat) -> None:
     rows = spec.rows[: spec.most]
-    wide = max(len(spec.columns), 6)
+    wide = len(spec.columns) if spec.little else max(len(spec.columns), 6)
     crowded = len(spec.columns) > 20
     for y, row in enumerate(spec.cells[: spec.most]):
         for x, cell in enumerate(row):
@@ -346,7 +380,9 @@ def _heat(axes: Axes, spec: Heat) -> None:
     axes.set(xlim=(-0.5, wide - 0.5), ylim=(max(len(rows), 1) - 0.5, -0.5))
     axes.set_yticks(range(len(rows)), [short(name, 40) for name in rows], fontsize=5 if len(rows) > 40 else 7)
     names = [short(name, 30) for name in spec.columns]
-    axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=5 if len(names) > 40 else 8)
+    turned: dict[str, Any] = {} if spec.little else {"rotation": 40, "ha": "right"}
+    axes.set_xticks(range(len(names)), names, fontsize=5 if len(names) > 40 else 8, **turned)
+    axes.set(xlabel=spec.across, ylabel=spec.corner if spec.little else "")
     if len(spec.rows) > len(rows):
         axes.set_xlabel(f"the first {count(len(rows))} of {plural(len(spec.rows), 'row')}")
 

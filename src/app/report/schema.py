@@ -18,6 +18,7 @@ import numpy as np
 
 from app import __version__, durable
 from app.errors import UserError
+from app.stats import Interval
 
 TOOL = "assay"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -48,7 +49,8 @@ class Schema:
 def plain(value: Any) -> Any:
     """The value as JSON knows it: dicts, lists, strings, ints, finite floats, booleans and None.
 
-    Dataclasses become dicts in the order of their fields, arrays and sequences lists, sets sorted lists. NaN
+    Dataclasses become dicts in the order of their fields, but an `Interval` its two ends, or None where nothing was
+    measured; arrays and sequences become lists, sets sorted lists. NaN
     and infinities become None, -0.0 becomes 0.0. Characters that UTF-8 cannot hold (file names that were not
     text) become their escapes.
 
@@ -73,6 +75,8 @@ def plain(value: Any) -> Any:
 
 
 def _plain_container(value: Any) -> Any:
+    if isinstance(value, Interval):
+        return plain(value.ends)
     if is_dataclass(value) and not isinstance(value, type):
         return {name: plain(getattr(value, name)) for name in _names(type(value))}
     if isinstance(value, Mapping):

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from app.errors import UserError
+from app.stats import Interval
 
 T = TypeVar("T")
 
@@ -45,8 +46,9 @@ def missing(cls: type, body: Mapping[str, Any], where: str = "") -> list[str]:
 def from_plain(cls: type[T], body: Any, source: str) -> T:
     """A report's dataclass from what `json.loads` gave; the inverse of `schema.plain`.
 
-    Lists become tuples; null becomes None, or NaN where the field is a plain float. Keys that the dataclass
-    does not know are ignored, and fields with a default may be absent.
+    Lists become tuples, or an `Interval` (at its usual level, which the file does not say) where the field is one; null
+    becomes None, NaN where the field is a plain float, an unknown interval. Keys that the dataclass does not know are
+    ignored, and fields with a default may be absent.
 
     Args:
         cls: A dataclass annotated with dataclasses, tuples, mappings, unions, literals, and plain JSON types.
@@ -79,7 +81,7 @@ def _build(kind: Any, value: Any, source: str, where: str) -> Any:
     if origin is Literal:
         if value in args:
             return value
-    elif is_dataclass(kind) and isinstance(kind, type):
+    elif is_dataclass(kind) and isinstance(kind, type) and kind is not Interval:
         if isinstance(value, Mapping):
             return _build_dataclass(kind, value, source, where)
     elif origin is tuple:
@@ -124,6 +126,9 @@ def _build_union(args: tuple[Any, ...], value: Any, source: str, where: str) -> 
 def _build_leaf(kind: Any, value: Any, source: str, where: str) -> Any:
     if kind is Any:
         return value
+    if kind is Interval and (value is None or isinstance(value, list)):
+        ends = [None, None] if value is None else value
+        return Interval(*_build(tuple[float, float], ends, source, where))
     if kind is float and not isinstance(value, bool):
         if value is None:
             return math.nan

@@ -53,6 +53,11 @@ class Interval:
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends; None where nothing was measured."""
+        return (self.low, self.high) if self.known else None
+
+    @property
     def width(self) -> float:
         """How far apart the ends are; NaN if unknown."""
         return self.high - self.low

@@ -23,21 +23,19 @@ from app.mutation import plan as planning
 from app.mutation.mutant import Mutant
 from app.mutation.operator import Operator
 from app.mutation.targets import Targets
-from app.report import schema
-from app.reporting import html
-from app.reporting.figures import save_png
-from app.reporting.uamt import curves, figures, page, tables, words
-from app.reporting.uamt.assembly import Scored, uamt_report
-from app.reporting.uamt.report import UamtReport
+from app.report.pages.uamt import Report
+from app.report.pages.uamt.tables import mutant_numbers
+from app.report.pages.uamt.words import closing_lines
 from app.runs import Child, Run
 from app.scoring.detection import DetectionScores, ScoreSettings, Strength, score_logs
+from app.scoring.detection.assembly import ScoredModel
 from app.scoring.detection.columns import write_csv
 from app.scoring.detection.names import safe_name
 from app.subjects.detection.dataset import DetectionDataset
 from app.subjects.detection.detector import Detector
 from app.subjects.detection.subject import DetectorSubject
 from app.subjects.suites import read_suites
-from app.tasks import runs
+from app.tasks import detector_report, runs
 from app.tasks.saved_detections import DetectionFiles, SavedDetections, strength, tag
 from app.tracking import Store
 
@@ -126,7 +124,7 @@ class MutateDetector:
                 report = self._report(job, run, scored, started, notes)
                 self._write(place, report, scored)
                 _record(run, report, _moved(place, job.output))
-        lines = words.closing_lines(report, str(job.output / "report.html"), run.url)
+        lines = closing_lines(report, str(job.output / "report.html"), run.url)
         runs.tell(
             job,
             run,
@@ -168,7 +166,7 @@ class MutateDetector:
                 advance=advance,
             )
 
-    def _score(self, plan: planning.Plan, saved: SavedDetections) -> list[Scored]:
+    def _score(self, plan: planning.Plan, saved: SavedDetections) -> list[ScoredModel]:
         """Scores, apart for each number of repetitions: tests and intervals depend on it."""
         scored = []
         for repetitions in sorted({mutant.repetitions for mutant in plan.mutants}, reverse=True):
@@ -184,7 +182,7 @@ class MutateDetector:
                 seed=self.seed,
             )
             scored.append(
-                Scored(
+                ScoredModel(
                     self.subject.model.name,
                     scores,
                     (repetitions,),
@@ -197,12 +195,12 @@ class MutateDetector:
         return scored
 
     def _report(
-        self, job: Job, run: Run, scored: Sequence[Scored], started: datetime, notes: Sequence[str]
-    ) -> UamtReport:
+        self, job: Job, run: Run, scored: Sequence[ScoredModel], started: datetime, notes: Sequence[str]
+    ) -> Report:
         about = runs.run_block(run, self.store, job, started, resumed=self.resume is not None)
         told = [note for each in scored for note in each.scores.notes]
         subject = runs.subject_block(self.subject, (*notes, *told))
-        return uamt_report(
+        return detector_report.detector_report(
             scored, about, subject, seed=self.seed, engine=self.engine, config_digest=job.digest
         )
 
@@ -216,17 +214,11 @@ class MutateDetector:
             path = folder / f"mutant_{name}.csv"
             write_csv(rows, folder / f"mutant_{mutant.key}.csv" if path.exists() else path)
 
-    def _write(self, output: Path, report: UamtReport, scored: Sequence[Scored]) -> None:
+    def _write(self, output: Path, report: Report, scored: Sequence[ScoredModel]) -> None:
         for each in scored:
             each.scores.write_objects(output / f"objects_t{each.repetitions[0]}.parquet")
             self._write_columns(output, each.scores)
-        tables.write_mutants(report, output / "mutants.csv")
-        drawn = {"score_over_rate": figures.score_over_rate(report), "heat_map": figures.heat_map(report)}
-        for name, figure in drawn.items():
-            if figure is not None:
-                save_png(figure, output / f"{name}.png")
-        schema.write_json(report, output / "report.json")
-        html.write_page(page.uamt_page(report), output / "report.html")
+        detector_report.write(report, output)
 
 
 def rows_of(subject: DetectorSubject) -> int:
@@ -268,14 +260,10 @@ def _moved(place: Path, output: Path) -> list[Path]:
     return [durable.move(path, output / path.name) for path in sorted(place.iterdir())]
 
 
-def _record(run: Run, report: UamtReport, written: Sequence[Path]) -> None:
+def _record(run: Run, report: Report, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in a child for each mutant, as files."""
-    run.log_metrics(tables.summary_metrics(report))
-    run.log_series(curves.over_rate(report.mutants))
-    for name, values in tables.series(report).items():
-        run.log_series({f"mutant/{name}": list(enumerate(values))})
-    run.update_children({mutant.key: (tables.mutant_metrics(mutant), {}) for mutant in report.mutants})
-    run.table(tables.mutant_columns(report), "mutants.json")
+    detector_report.record(run, report)
+    run.update_children({mutant.key: (mutant_numbers(mutant), {}) for mutant in report.result.mutants})
     for path in written:
         if path.name != "deepluq":  # the same as the predictions, in many small files
             run.artifact(path)

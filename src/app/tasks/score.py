@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,19 +15,17 @@ from app import durable, progress
 from app.errors import UserError
 from app.job import Job
 from app.limits import File, Folder, NotNegative, Positive
-from app.report import schema
 from app.report.lineage import Subject
-from app.reporting import html
-from app.reporting.figures import save_png
-from app.reporting.uamt import curves, figures, page, tables, words
-from app.reporting.uamt.assembly import Scored, uamt_report
-from app.reporting.uamt.report import UamtReport
+from app.report.pages.uamt import Report
+from app.report.pages.uamt.tables import mutant_numbers
+from app.report.pages.uamt.words import closing_lines
 from app.runs import Child, Run
+from app.scoring.detection.assembly import ScoredModel
 from app.scoring.detection.image_lists import read_image_list, stem_of
 from app.scoring.detection.names import safe_name
 from app.scoring.detection.results import ScoreSettings
 from app.scoring.detection.sources import ScoredSource, Source, digest, find_sources
-from app.tasks import runs
+from app.tasks import detector_report, runs
 from app.tracking import Store
 
 
@@ -101,12 +100,12 @@ class Score:
         with runs.opened(self.store, "score", job, subject=known) as run:
             found = self._score()
             scored = [
-                Scored(source.model, each.scores, each.repetitions, each.semantics)
+                ScoredModel(source.model, each.scores, each.repetitions, each.semantics)
                 for source, each in zip(self.sources, found, strict=True)
             ]
             images = {image: None for each in scored for image in each.scores.images}
             about = replace(known, n=len(images), notes=_notes(scored))
-            report = uamt_report(
+            report = detector_report.detector_report(
                 scored,
                 runs.run_block(run, self.store, job, started),
                 about,
@@ -116,7 +115,7 @@ class Score:
             )
             written = self._write(job.output, report, found)
             _record(run, report, written)
-        runs.tell(job, run, words.closing_lines(report, str(job.output / "report.html"), run.url))
+        runs.tell(job, run, closing_lines(report, str(job.output / "report.html"), run.url))
 
     def _listed(self, what: str | Sequence[str], key: str) -> tuple[str, ...]:
         """The stems that a file or a list names."""
@@ -162,19 +161,13 @@ class Score:
                 advance(1)
         return found
 
-    def _write(self, output: Path, report: UamtReport, found: Sequence[ScoredSource]) -> list[Path]:
+    def _write(self, output: Path, report: Report, found: Sequence[ScoredSource]) -> list[Path]:
         """Everything into a folder of its own first, so that nothing is there half."""
         with tempfile.TemporaryDirectory(dir=output, prefix=".unfinished-") as unfinished:
             place = Path(unfinished)
             for source, each in zip(self.sources, found, strict=True):
                 self._write_tables(place, source, each)
-            tables.write_mutants(report, place / "mutants.csv")
-            drawn = {"score_over_rate": figures.score_over_rate(report), "heat_map": figures.heat_map(report)}
-            for name, figure in drawn.items():
-                if figure is not None:
-                    save_png(figure, place / f"{name}.png")
-            schema.write_json(report, place / "report.json")
-            html.write_page(page.uamt_page(report), place / "report.html")
+            detector_report.write(report, place)
             files = sorted(path.relative_to(place) for path in place.rglob("*") if path.is_file())
             for file in files:
                 durable.move(place / file, output / file)
@@ -187,32 +180,33 @@ class Score:
         found.scores.write_objects(folder / "objects.parquet")
 
 
-def _notes(scored: Sequence[Scored]) -> tuple[str, ...]:
+def _notes(scored: Sequence[ScoredModel]) -> tuple[str, ...]:
     """What scoring noted, with model and operator where there are several."""
     notes = []
     for each in scored:
-        operators = ", ".join(dict.fromkeys(mutant.operator for mutant in each.scores.mutants))
-        where = f"{each.model}, {operators}: " if len(scored) > 1 else ""
+        where = f"{each.model}, {', '.join(each.operators)}: " if len(scored) > 1 else ""
         notes += [f"{where}{note}" for note in each.scores.notes]
     return tuple(dict.fromkeys(notes))
 
 
-def _record(run: Run, report: UamtReport, written: Sequence[Path]) -> None:
+def _record(run: Run, report: Report, written: Sequence[Path]) -> None:
     """Everything the report says that MLflow can show: in the parent, in a child for each mutant, as files."""
-    run.log_metrics(tables.summary_metrics(report))
-    run.log_series(curves.over_rate(report.mutants))
-    for name, values in tables.series(report).items():
-        run.log_series({f"mutant/{name}": list(enumerate(values))})
-    several = len({mutant.model for mutant in report.mutants}) > 1
+    detector_report.record(run, report)
+    mutants = report.result.mutants
+    several = len({mutant.model for mutant in mutants}) > 1
     run.children(
         Child(
             f"{mutant.model}/{mutant.key}" if several else mutant.key,
-            {"operator": mutant.operator, "model": mutant.model, "rate": mutant.rate, "block": mutant.block},
-            tables.mutant_metrics(mutant),
-            {"operator": mutant.operator, "img_killed": mutant.img_killed.mg},
+            {
+                "operator": mutant.operator,
+                "model": mutant.model,
+                "rate": None if math.isnan(mutant.rate) else mutant.rate,
+                "block": mutant.block,
+            },
+            mutant_numbers(mutant),
+            {"operator": mutant.operator, "img_killed": mutant.img_killed["mg"]},
         )
-        for mutant in report.mutants
+        for mutant in mutants
     )
-    run.table(tables.mutant_columns(report), "mutants.json")
     for path in written:
         run.artifact(path)

@@ -102,16 +102,16 @@ def test_suites_are_scored_in_one_call_and_compared(scene):
     suites = {"strong": ["a", "b"], "weak": ["c", "d"], "mixed": ["a", "c"]}
     result = score_logs(original, mutants, settings=ScoreSettings(resamples=300), suites=suites)
     by_name = {suite.name: suite for suite in result.suites}
-    assert by_name["strong"].summary.img_ms["miss"] == 1.0
+    assert by_name["strong"].img_ms["miss"] == 1.0
     assert by_name["strong"].killed["miss"] == tuple(mutants)
-    assert (by_name["weak"].summary.img_ms["miss"], by_name["weak"].killed["miss"], by_name["weak"].n) == (
+    assert (by_name["weak"].img_ms["miss"], by_name["weak"].killed["miss"], by_name["weak"].n) == (
         0.0,
         (),
         2,
     )
-    assert by_name["mixed"].summary.obj_ms["miss"] == 0.5
+    assert by_name["mixed"].obj_ms["miss"] == 0.5
     alone = score_logs(original.take(["a", "b"]), mutants, settings=ScoreSettings(resamples=300))
-    assert by_name["strong"].summary.obj_ms == alone.summary.obj_ms
+    assert by_name["strong"].obj_ms == alone.summary.obj_ms
     gaps = {(gap.a, gap.b, gap.score): gap for gap in result.suite_differences}
     assert len(gaps) == 3 * 7
     one = gaps["strong", "weak", "obj_ms_miss"]

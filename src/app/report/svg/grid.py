@@ -8,17 +8,21 @@ from app.report.charts import Heat
 from app.report.svg.element import label, tag, title
 from app.report.words import breakable, short
 
+SHORT = 5
+"""Characters up to which the names of a little grid's columns stand in one line."""
 NUMBERED = 16
 """Rows up to which the cells of a confusion matrix hold their numbers."""
 
 
 def heat(spec: Heat) -> Markup:
     """A grid as a table: its numbers can be read, selected and printed."""
-    little = " little" if spec.little else " airy" if len(spec.columns) <= 10 else ""
+    little = " airy" if len(spec.columns) <= 10 else ""
+    if spec.little:
+        little = " little wide" if max(map(len, spec.columns), default=0) > SHORT else " little"
     head = [tag("th", tag("b", escape(spec.corner or "Row"), class_="vh"), scope="col")]
-    head += [
-        tag("th", tag("span", escape(short(name, 40))), scope="col", class_="col") for name in spec.columns
-    ]
+    for name in spec.columns:
+        said = escape(short(name, 40))
+        head.append(tag("th", said if spec.little else tag("span", said), scope="col", class_="col"))
     body = []
     for name, row in zip(spec.rows[: spec.most], spec.cells, strict=False):
         cells = [tag("th", breakable(short(name, 60)), scope="row", class_="mono")]

@@ -82,10 +82,18 @@ Trio = Mapping[str, float]
 class MutantScores:
     """The scores of one mutant over all images."""
 
+    model: str = field(default="", kw_only=True)
+    """Whose mutant it is, where scores of several models stand together."""
     key: str
+    """Names it everywhere."""
     operator: str
+    """What made it."""
     rate: float
+    """Injected rate; NaN where the operator has none."""
     block: int | None
+    """Block size; None where the operator has none."""
+    images: int
+    """Images scored."""
     img_killed: Mapping[str, bool]
     """Whether the adjusted p kills; by miss, ghost, mg."""
     img_killed_any: Mapping[str, bool]
@@ -127,24 +135,36 @@ class MutantScores:
 class GroupScores:
     """Means over the mutants of one operator, or of one rate or block of it."""
 
+    model: str = field(default="", kw_only=True)
+    """As in `MutantScores`."""
     operator: str
+    """What made them."""
     rate: float | None
     """None: over all rates."""
     block: int | None
     """None: over all blocks, or the operator has none."""
     mutants: int
+    """How many there are."""
     img_ms: Trio
+    """Share of killed mutants."""
     obj_ms: Trio
+    """Mean of their micro scores."""
     ms_iou: float
+    """Mean of their scores."""
     ua: Mapping[str, Mapping[str, float]]
+    """Means of their scores."""
 
 
 @dataclass(frozen=True)
 class Trend:
     """Rank correlation (Spearman) of every score with the injected rate over the mutants of one operator."""
 
+    model: str = field(default="", kw_only=True)
+    """As in `MutantScores`."""
     operator: str
+    """What made the mutants."""
     mutants: int
+    """How many there are."""
     spearman: Mapping[str, float]
     """By score, such as `obj_ms_miss` or `ua_match_ie`; NaN with under three mutants or a constant score."""
 
@@ -177,25 +197,42 @@ class ScoreSummary:
 
 
 @dataclass(frozen=True)
-class SuiteScores:
-    """The scores of one named list of images."""
+class Suite:
+    """A named list of images, and the mutants that it kills."""
 
+    model: str = field(default="", kw_only=True)
+    """As in `MutantScores`."""
+    operators: tuple[str, ...] = field(default=(), kw_only=True)
+    """Of the mutants that it was scored on, where sets of scores stand together."""
     name: str
+    """What it is called."""
     n: int
     """Images."""
-    summary: ScoreSummary
     killed: Mapping[str, tuple[str, ...]]
     """Keys of the mutants it kills, by miss, ghost, mg."""
+
+
+@dataclass(frozen=True)
+class SuiteScores(ScoreSummary, Suite):
+    """The scores of a suite, behind what it is."""
 
 
 @dataclass(frozen=True)
 class SuiteDifference:
     """One score of suite `a` minus that of suite `b`."""
 
+    model: str = field(default="", kw_only=True)
+    """As in `Suite`."""
+    operators: tuple[str, ...] = field(default=(), kw_only=True)
+    """As in `Suite`."""
     a: str
+    """Name of the first suite."""
     b: str
+    """Name of the second."""
     score: str
+    """Such as `obj_ms_miss`."""
     difference: float
+    """Of the means over the mutants."""
     ci: Interval
     """By bootstrap over the images of both, drawn together."""
     p_value: float

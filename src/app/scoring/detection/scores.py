@@ -135,6 +135,7 @@ def _mutant(
         operator=strength.operator,
         rate=strength.rate,
         block=strength.block,
+        images=len(counts),
         img_killed={kind: bool(kills.mutants[index, i]) for i, kind in enumerate(KILLS)},
         img_killed_any={kind: bool(counts[:, i].any()) for i, kind in enumerate(KILLS)},
         img_p={kind: float(kills.p[index, i]) for i, kind in enumerate(KILLS)},

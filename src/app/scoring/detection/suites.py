@@ -78,7 +78,7 @@ def suite_scores(
         )
         for index, kind in enumerate(KILLS)
     }
-    return SuiteScores(name, len(images), found.summary, killed)
+    return SuiteScores(name=name, n=len(images), killed=killed, **vars(found.summary))
 
 
 def suite_differences(

@@ -1,13 +1,13 @@
-"""What a report of detector scores comes down to, in words."""
+"""What the report of a detector's mutants comes down to, in words."""
 
 from __future__ import annotations
 
-from app.report.blocks import Headline
+from app.report.pages.uamt import Report
 from app.report.words import UNDEFINED, count, defined, number, percent, percent_interval, plural, short
-from app.reporting.uamt.report import Summary, UamtReport
+from app.scoring.detection.mutation_result import Summary
 
 KINDS = {"miss": "Misses", "ghost": "Ghosts", "mg": "Either"}
-"""The kinds of a trio in words."""
+"""What kills, in words."""
 SETS = {"match": "Matches", "miss": "Misses", "ghost": "Ghosts"}
 METRICS = {
     "vr": "Variation ratio",
@@ -20,53 +20,54 @@ _RISES = 0.8
 """Rank correlation from which a score is said to rise with the rate."""
 
 
-def headline(report: UamtReport) -> Headline:
-    """How many mutants the images notice, how much they see of them, and whether it grows with the rate."""
-    summary, images = report.summary, plural(report.counts.images, "image")
+def headline(report: Report) -> tuple[str, str]:
+    """How many mutants the images kill, how much of them moves, and whether it grows with the rate."""
+    summary, n = report.result.summary, report.result.counts.images
+    images = plural(n, "image")
     if not summary.mutants:
-        return Headline(
+        return (
             f"There are no mutants, so nothing is known about your {images}.",
             "Save the detections of mutants beside those of the original.",
         )
-    if not report.counts.images:
-        return Headline("There are no images, so there are no scores.", "Save the detections of some images.")
-    interval = percent_interval(summary.img_ms_ci.mg)
+    if not n:
+        return "There are no images, so there are no scores.", "Save the detections of some images."
+    interval = percent_interval(summary.img_ms_ci["mg"].ends)
     shown = f", {percent(report.settings.level)} interval {interval}" if interval != UNDEFINED else ""
-    verb = "notices" if report.counts.images == 1 else "notice"
     sentence = (
-        f"Your {images} {verb} {count(summary.killed.mg)} of {plural(summary.mutants, 'mutant')} "
-        f"({percent(summary.img_ms.mg)}{shown})."
+        f"The test suite of {images} kills {count(summary.killed['mg'])} of {plural(summary.mutants, 'mutant')} "
+        f"(Img-MS {percent(summary.img_ms['mg'])}{shown})."
     )
-    return Headline(sentence, " ".join([_extent(summary, report.settings.profile), *trend_words(report)]))
+    return sentence, " ".join([_extent(summary, report.settings.profile), *trend_words(report)])
 
 
 def _extent(summary: Summary, profile: str) -> str:
     whose, own = ("the original's", "its own detections") if profile == "paper" else ("the", "the objects")
-    missed = f"a mutant misses {percent(summary.obj_ms.miss)} of {whose} objects"
-    invented = f"{percent(summary.obj_ms.ghost)} of {own} are ghosts"
-    if not defined(summary.obj_ms.miss):
-        if not defined(summary.obj_ms.ghost):
+    misses, ghosts = summary.obj_ms["miss"], summary.obj_ms["ghost"]
+    missed = f"a mutant misses {percent(misses)} of {whose} objects"
+    invented = f"{percent(ghosts)} of {own} are ghosts"
+    if not defined(misses):
+        if not defined(ghosts):
             return "No score of objects is defined."
         return f"On average over the mutants, {invented.replace('its own', 'their own')}."
-    return f"On average {missed}{f', and {invented}' if defined(summary.obj_ms.ghost) else ''}."
+    return f"On average {missed}{f', and {invented}' if defined(ghosts) else ''}."
 
 
-def trend_words(report: UamtReport) -> list[str]:
+def trend_words(report: Report) -> list[str]:
     """Whether misses rise with the rate; nothing where no trend is defined."""
-    value = report.trend.obj_ms_miss_spearman
+    value = report.result.trend.obj_ms_miss_spearman
     if not defined(value):
         return []
     shown = f"(rank correlation {number(value)})"
     if value >= _RISES:
-        return [f"The higher the injected rate, the more is missed {shown}, as it should be."]
+        return [f"The higher the injected rate, the more objects are missed {shown}, as it should be."]
     if value > 0:
         return [f"Misses rise only loosely with the injected rate {shown}."]
     return [f"Misses do not rise with the injected rate {shown}: look at the curves."]
 
 
-def left_out(report: UamtReport) -> list[str]:
+def left_out(report: Report) -> list[str]:
     """What the scores leave out, a sentence each."""
-    counts = report.counts
+    counts = report.result.counts
     told = []
     if counts.unscorable:
         rows = plural(counts.unscorable, "row")
@@ -83,10 +84,10 @@ def left_out(report: UamtReport) -> list[str]:
     return told
 
 
-def undefined(report: UamtReport) -> list[tuple[str, str]]:
+def undefined(report: Report) -> list[tuple[str, str]]:
     """Scores that are undefined somewhere, with how often; what profile `paper` never defines is left out."""
     told: dict[tuple[str, str], list[str]] = {}
-    for name, value in report.counts.undefined.items():
+    for name, value in report.result.counts.undefined.items():
         _, kind, metric = name.split("_", 2) if name.startswith("ua_") else ("", "", "")
         if not value or (report.settings.profile == "paper" and kind == "miss" and metric != "ie"):
             continue
@@ -114,15 +115,14 @@ def score_words(name: str) -> str:
     return f"{base}{macro}, {KINDS.get(kind, kind).lower()}"
 
 
-def closing_lines(report: UamtReport, page: str, link: str | None = None) -> list[str]:
-    """The lines a command ends with: verdict, meaning, what was left out, where page and run are.
+def closing_lines(report: Report, page_path: str, link: str | None = None) -> list[str]:
+    """The lines a command ends with: verdict, meaning, what was left out, where the page and the run are.
 
     Args:
-        report: The report.
-        page: Path of the page.
-        link: Address of the run in MLflow's UI, if there is one.
+        report: the report.
+        page_path: path of the page.
+        link: address of the run in MLflow's UI, if there is one.
     """
-    head = headline(report)
     noted = left_out(report) or [short(note, 300) for note in report.subject.notes]
-    lines = [head.sentence, head.meaning, *noted, f"Report: {page}"]
+    lines = [*headline(report), *noted, f"Report: {page_path}"]
     return [*lines, f"MLflow: {link}"] if link else lines

@@ -1,1 +1,0 @@
-"""The report of uncertainty-aware detector scores: typed, as a page, and as figures."""
