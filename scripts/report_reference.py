@@ -14,6 +14,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from app.reporting.uamt.report import UamtReport
+
 from app.measures import Measure, Value
 from app.report.document import Document
 from app.report.lineage import Run, Subject
@@ -27,7 +29,6 @@ from app.reporting.detection_eval.report import DetectionReport
 from app.reporting.estimate.report import EstimateReport
 from app.reporting.history.report import HistoryReport
 from app.reporting.sweep.report import SweepReport
-from app.reporting.uamt.report import UamtReport
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reports.md"
 REPORTS = {
