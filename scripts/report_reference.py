@@ -14,12 +14,11 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from app.reporting.uamt.report import UamtReport
 
 from app.measures import Measure, Value
 from app.report.document import Document
 from app.report.lineage import Run, Subject
-from app.report.pages import mutate
+from app.report.pages import mutate, uamt
 from app.report.schema import Schema
 from app.reporting.autopsy.report import AutopsyReport
 from app.reporting.checkup.report import CheckupReport
@@ -33,7 +32,7 @@ from app.reporting.sweep.report import SweepReport
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reports.md"
 REPORTS = {
     "assay.mutate": (mutate.Report, "`task=mutate` with a classifier."),
-    "assay.uamt": (UamtReport, "`task=score`, and `task=mutate` with a detector."),
+    "assay.uamt": (uamt.Report, "`task=score`, and `task=mutate` with a detector."),
     "assay.autopsy": (AutopsyReport, "`task=autopsy`."),
     "assay.estimate": (EstimateReport, "`task=estimate`."),
     "assay.contaminate": (ContaminationReport, "`task=contaminate`."),
