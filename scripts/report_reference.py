@@ -14,7 +14,6 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-
 from app.measures import Measure, Value
 from app.report.document import Document
 from app.report.lineage import Run, Subject
