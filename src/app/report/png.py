@@ -121,7 +121,10 @@ def _panels(part: SubFigure, spec: Panels) -> None:
     for place, chart in enumerate(charts):
         axes = part.add_subplot(rows, spec.columns, place + 1)
         _draw(axes, chart)
-        name = chart.caption or chart.title if isinstance(chart, Heat) else chart.title
+        name = chart.caption if isinstance(chart, Heat) else chart.title
+        if isinstance(chart, Lines) and not chart.y.name:  # its unit stands behind its title, as on the page
+            name += ", %" if chart.y.unit == "share" else ""
+            axes.set_ylabel("")
         axes.set_title(short(name, 60), loc="left", fontsize=9.5, color=INK)
     if isinstance(charts[0], Lines):
         handles, labels = part.axes[0].get_legend_handles_labels()

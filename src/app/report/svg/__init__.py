@@ -37,7 +37,7 @@ def draw(spec: Spec) -> Markup:
 
 def _panels(spec: Panels) -> Markup:
     first = spec.charts[0]
-    drawn = [tag("div", draw(each)) for each in spec.charts]
+    drawn = [tag("div" if isinstance(first, Heat) else "figure", draw(each)) for each in spec.charts]
     below = Markup("") if isinstance(first, Heat) else legend(first.lines)
     if spec.note:
         below += tag("p", escape(spec.note), class_="small soft")

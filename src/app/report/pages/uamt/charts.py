@@ -65,12 +65,13 @@ def _lines(title: str, found: Sequence[RateCurve]) -> Lines:
     )
 
 
-def heat_maps(result: DetectorMutationResult) -> dict[str, Panels]:
+def heat_maps(result: DetectorMutationResult, whose: str = "") -> dict[str, Panels]:
     """For each operator with blocks, by its name: a grid of each score, rates in rows and blocks in columns."""
-    return {name: _grids(name, found) for name, found in over_rate.grids(result.mutants).items()}
+    found = over_rate.grids(result.mutants)
+    return {name: _grids(f"{short(name, 60)}{whose}", rows) for name, rows in found.items()}
 
 
-def _grids(name: str, found: Sequence[RateGrid]) -> Panels:
+def _grids(whose: str, found: Sequence[RateGrid]) -> Panels:
     heats = tuple(
         Heat(
             f"{TITLES[grid.score]} by rate and block",
@@ -84,7 +85,7 @@ def _grids(name: str, found: Sequence[RateGrid]) -> Panels:
         )
         for grid in found
     )
-    return Panels(f"Scores by rate and block, %: {short(name, 60)}", heats, columns=len(heats))
+    return Panels(f"Scores by rate and block, %: {whose}", heats, columns=len(heats))
 
 
 def by_rate(operator: GroupScores, rows: Sequence[GroupScores]) -> Heat:
@@ -117,7 +118,7 @@ def pictures(report: Report) -> dict[str, Panels | list[Panels] | None]:
     whose = short(report.subject.name, 60)
     return {
         "score_over_rate": curves(report.result, f"Scores over the injected rate: {whose}"),
-        "heat_map": list(heat_maps(report.result).values())[:MOST_OPERATORS],
+        "heat_map": list(heat_maps(report.result, f", {whose}").values())[:MOST_OPERATORS],
     }
 
 
