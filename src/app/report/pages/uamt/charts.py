@@ -67,10 +67,8 @@ def _lines(title: str, found: Sequence[RateCurve]) -> Lines:
 
 def heat_maps(result: DetectorMutationResult, whose: str = "") -> dict[str, Panels]:
     """For each operator with blocks, by its name: a grid of each score, rates in rows and blocks in columns."""
-    return {
-        name: _grids(f"{short(name, 60)}{whose}", found)
-        for name, found in over_rate.grids(result.mutants).items()
-    }
+    found = over_rate.grids(result.mutants)
+    return {name: _grids(f"{short(name, 60)}{whose}", rows) for name, rows in found.items()}
 
 
 def _grids(whose: str, found: Sequence[RateGrid]) -> Panels:
