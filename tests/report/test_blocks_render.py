@@ -120,6 +120,7 @@ def every(word: str) -> list[Block | Section]:
                 word, (charts.Line(word, (charts.Point(0.0, 1.0, label=word),)),) * 2, Axis(word), Axis(word)
             )
         ),
+        Chart(charts.Panels(word, (charts.Lines(word, (), Axis(word), Axis(word)),), note=word)),
         Chart(
             charts.Forest(
                 word, (charts.ForestRow(word, (charts.ForestMark(0.5, label=word),), word),), Axis(word)

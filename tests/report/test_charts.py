@@ -37,6 +37,7 @@ from app.report.charts import (
     Line,
     Lines,
     Mark,
+    Panels,
     Point,
     Reliability,
     Rug,
@@ -430,6 +431,7 @@ EMPTY: tuple[Spec, ...] = (
     Reliability("t", ()),
     Histogram("t", (), Axis()),
     Spark("t", ()),
+    Panels("t", (Lines("t", (), Axis(), Axis()),)),
 )
 FULL: tuple[Spec, ...] = (
     lines(
@@ -455,6 +457,7 @@ FULL: tuple[Spec, ...] = (
     Reliability("t", (Bin(0.4, 0.5, 0.45, 0.25, (0.0, 0.5), 0.01),)),
     Histogram("t", (Column(1.0, 0.0, "5"), Column(2.0, 2.0, "ink")), Axis("x", ticks=((1.0, "1"),))),
     Spark("t", (1.0, NAN, 2.0, 3.0), (2,)),
+    Panels("t", (lines(line(0.0, 0.5)), lines(line(1.0, 0.5))), note="n"),
 )
 
 

@@ -17,7 +17,7 @@ TRIO = ["miss", "ghost", "mg"]
 SHAPE = {
     "schema": "artifact version generator",
     "run": "id parent started finished seconds command store resumed versions",
-    "subject": "name model dataset model_digest data_digest n classes excluded notes",
+    "subject": "name model dataset model_digest data_digest n classes excluded notes preprocess output",
     "settings": "seed profile threshold alpha p0_from repetitions semantics resamples level engine "
     "predictions_digest config_digest",
     "measures": "key title better unit value interval n headline",

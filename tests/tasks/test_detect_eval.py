@@ -272,7 +272,7 @@ def test_nothing_is_a_case(assay, place, truth, found, said):
             "detections=boxes/empty is an empty folder; give one that holds something",
         ),
         (command(found="boxes/notes"), "no boxes in this folder"),
-        (command(found="boxes/text.json"), "not a readable JSON file"),
+        (command(found="boxes/text.json"), "no valid JSON"),
         (command(found="boxes/broken.json"), "needs the keys image_id, class_name and bbox"),
         (command(found="boxes/unscored.json"), "these boxes have no scores"),
         (

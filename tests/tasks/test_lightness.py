@@ -22,7 +22,7 @@ def another():
 
 for task in (
     ["task=contaminate", "+task.splits.train=light/train", "+task.splits.test=light/test"],
-    ["task=detect_eval", "detections=light/boxes.json", "ground_truth=light/boxes.json"],
+    ["task=detect_eval", "detections=light/boxes.json", "ground_truth=light/truth.json"],
     ["task=estimate", "population=light/table.csv", "task.budget=20", "repetitions=2"],
     ["task=autopsy", "probs=light/probs.npy", "labels=light/labels.npy", "task.resamples=5"],
     ["task=history", "task.folder=light/runs"],
@@ -44,6 +44,9 @@ def test_no_torch_is_started(assay):
         Image.fromarray(noise).save(root / split / "x.png")
     boxes = [{"image_id": "a", "class_name": "cat", "bbox": [0, 0, 9, 9], "score": 0.9}]
     (root / "boxes.json").write_text(json.dumps(boxes))
+    (root / "truth.json").write_text(
+        json.dumps([{"image_id": "a", "class_name": "cat", "bbox": [0, 0, 9, 9]}])
+    )
     lines = (f"{i},{0.99 - i / 200},{'Fail' if i % 9 == 0 else 'Pass'}\n" for i in range(100))
     (root / "table.csv").write_text("id,confidence,outcome\n" + "".join(lines))
     np.save(root / "probs.npy", np.full((30, 3), 0.1) + 0.7 * np.eye(3)[np.arange(30) % 3])

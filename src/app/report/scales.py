@@ -64,7 +64,7 @@ def scale(axis: Axis, values: Sequence[float], start: float, stop: float, about:
     step = marks[1] - marks[0] if len(marks) > 1 else 1.0
     digits = max(0, -math.floor(math.log10(step) + 1e-6))
     low = marks[0] / factor if axis.low is None else low
-    high = marks[-1] / factor if axis.high is None else high
+    high = max(marks[-1] / factor, low + step / factor) if axis.high is None else high
     slack = 1e-6 * step
     inside = [mark for mark in marks if factor * low - slack <= mark <= factor * high + slack]
     labels = tuple((m / factor, f"{m + 0.0:,.{digits}f}".replace("-", "−")) for m in inside)
