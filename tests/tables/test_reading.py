@@ -140,7 +140,7 @@ def test_numbers(tmp_path):
         ("path,label\na,b\0\n", "t.csv: line 2 holds a NUL byte"),
         ("path,label\n" + "a" * 300_000 + ",b\n", "t.csv: line 2: a cell is larger than 131,072 characters"),
         (b"PK\x03\x04....", "t.csv is a zip archive, such as an Excel workbook: save the table as CSV UTF-8"),
-        (gzip.compress(b"path,label\n"), r"t.csv is compressed: unpack it first \(gunzip\)"),
+        (gzip.compress(b"path,label\n", mtime=0), r"t.csv is compressed: unpack it first \(gunzip\)"),
         (b"\xff\xfea", "t.csv: line 1 is not UTF-16-LE text"),
     ],
 )
