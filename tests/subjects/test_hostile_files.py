@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import sys
 import zipfile
+from contextlib import suppress
 
 import pytest
 import torch
+import torchvision.io  # noqa: F401 - brings operators that write files
 from torch import nn
 
 from app.errors import UserError
+from app.subjects import script_check
 from app.subjects.model import from_file, from_state_dict
 from app.subjects.operators import is_pure
 
@@ -118,7 +123,18 @@ def test_scripts_that_touch_files(net, said, trace, tmp_path):
 @pytest.mark.parametrize(
     ("new", "said"),
     [
-        ('getattr(torch, "save")(x, "TRACE")', "a call of torch.save"),
+        ('getattr(torch, "save")(x, "TRACE")', "getattr of torch"),
+        ('getattr(getattr(ops, "image"), "write_file")("TRACE", torch.to(x, 0))', "getattr of ops"),
+        ('getattr(ops.image, "write_file")("TRACE", torch.to(x, 0))', "getattr of ops.image"),
+        (
+            'torch.relu(x)\n  o = ops.image\n  _9 = o.write_file("TRACE", torch.to(x, 0))',
+            "another name for ops.image",
+        ),
+        ("torch.relu(x)\n  o = ops\n  _9 = o.image.write_file(x, x)", "another name for ops"),
+        (
+            "torch.relu(x)\n  t = __torch__.torch\n  _9 = t.classes.dist_c10d.Store(x)",
+            "another name for __torch__.torch",
+        ),
         ('(x).save("TRACE", )', "a call of save"),
         ('getattr(x, "save")("TRACE", )', "a call of save"),
         ('ops.aten.save(x, "TRACE")', "a call of aten::save"),
@@ -145,6 +161,46 @@ def test_sources_that_hide_a_call(new, said, trace, tmp_path):
         ]
     hostile = edited(plain, tmp_path / "hostile.pt", old, new.replace("TRACE", str(trace)))
     refused(hostile, trace, said)
+
+
+DEFAULTS = [
+    'torch.from_file("TRACE", True, 4)',
+    'getattr(torch, "from" "_file")("TRACE", True, 4)',
+    'torch . from_file("TRACE", True, 4)',
+    'torch. \\\n from_file("TRACE", True, 4)',
+    'torch. # it\n from_file("TRACE", True, 4)',
+    'torch.\f from_file("TRACE", True, 4)',
+    'ops.\n aten.\n from_file("TRACE", True, 4)',
+    'getattr(getattr(ops, "image"), "write_file")("TRACE", torch.to(torch.ones([3]), 0))',
+]
+"""Default values of an argument, which torch works out when it loads a file."""
+
+
+@pytest.mark.parametrize("value", DEFAULTS)
+def test_sources_that_do_harm_while_they_are_loaded(value, trace, tmp_path):
+    plain = scripted(Plain(), tmp_path / "plain.pt")
+    argument = f"x: Tensor, y: Tensor={value.replace('TRACE', str(trace))}) -> Tensor:"
+    hostile = edited(plain, tmp_path / "hostile.pt", "x: Tensor) -> Tensor:", argument)
+    torch.jit.load(str(hostile))
+    assert trace.exists()  # it really does
+    trace.unlink()
+    refused(hostile, trace, "more than compute")
+
+
+def test_graphs_are_looked_at_whatever_the_sources_seem_to_say(trace, tmp_path, monkeypatch):
+    path = scripted(Saves(str(trace)), tmp_path / "net.pt")
+    monkeypatch.setattr(script_check, "offences", lambda _: iter(()))
+    refused(path, trace, "Saves.forward calls aten::save")
+
+
+def test_objects_of_classes_written_in_cpp(trace, tmp_path):
+    plain, evil = scripted(Plain(), tmp_path / "plain.pt"), tmp_path / "evil.pt"
+    with zipfile.ZipFile(plain) as before, zipfile.ZipFile(evil, "w") as after:
+        for item in before.infolist():
+            pickled = b"\x80\x02c__torch__.torch\nclasses.dist_c10d.Store\n)\x81."
+            content = pickled if item.filename.endswith("constants.pkl") else before.read(item)
+            after.writestr(item.filename, content)
+    refused(evil, trace, r"constants.pkl holds an object of a class written in C\+\+")
 
 
 def test_a_method_of_the_files_own_does_not_excuse_a_built_in_one(trace, tmp_path):
@@ -190,6 +246,77 @@ def test_programs_that_call_more_than_compute(target, trace, tmp_path):
     refused(tmp_path / "evil.pt2", trace, rf"the graph calls {target.split('.')[0]}::{target.split('.')[1]}")
 
 
+def described(target, change):
+    """A program whose description was changed."""
+    program = torch.export.export(Plain().eval(), (BATCH,))
+    torch.export.save(program, target)
+    content = {}
+    with zipfile.ZipFile(target) as before:
+        for item in before.infolist():
+            content[item.filename] = before.read(item)
+    [name] = [each for each in content if each.endswith("models/model.json")]
+    whole = json.loads(content[name])
+    content[name] = change(whole) or json.dumps(whole).encode()
+    with zipfile.ZipFile(target, "w") as after:
+        for each, record in content.items():
+            after.writestr(each, record)
+    return target
+
+
+def test_operators_that_are_handed_to_others(trace, tmp_path):
+    def change(whole):
+        graph = whole["graph_module"]["graph"]
+        values = [{"as_string": "cpu"}, {"as_none": True}, {"as_bool": False}, {"as_none": True}]
+        values += [{"as_operator": "torch.ops.aten.from_file.default"}]
+        values += [{"as_string": str(trace)}, {"as_bool": True}, {"as_int": 4}]
+        given = [{"name": "", "arg": value, "kind": 1} for value in values]
+        own = [{"name": name, "arg": {"as_tensor": {"name": "evil"}}, "kind": 1} for name in ("self", "src")]
+        calls = [("higher_order.wrap_with_autocast", given, "evil"), ("aten.copy_.default", own, "evil_1")]
+        for place, (target, inputs, name) in enumerate(calls):
+            graph["tensor_values"][name] = graph["tensor_values"]["relu"]
+            node = {
+                "target": f"torch.ops.{target}",
+                "inputs": inputs,
+                "outputs": [{"as_tensor": {"name": name}}],
+            }
+            metadata = {"nn_module_stack": "L__self__,,torch.nn.Module"}
+            graph["nodes"].insert(place, {**node, "metadata": metadata})
+
+    path = described(tmp_path / "evil.pt2", change)
+    with suppress(RuntimeError):  # two numbers are no image; but the file is there
+        from_file(path, allow_unsafe_load=True).module(BATCH)
+    assert trace.exists()  # it really does harm
+    trace.unlink()
+    refused(path, trace, "the graph calls aten::from_file")
+
+
+def test_a_description_that_imports_under_another_spelling(trace, tmp_path):
+    def change(whole):
+        context = {"default_factory_module": "this", "default_factory_name": "s", "dict_context": []}
+        spec = [1, {"type": "collections.defaultdict", "context": context, "children_spec": []}]
+        hidden = json.dumps(spec).replace("default_factory_module", "default_factory_m\\u006fdule")
+        whole["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] = hidden
+
+    sys.modules.pop("this", None)
+    refused(described(tmp_path / "evil.pt2", change), trace, "more than plain containers")
+    assert "this" not in sys.modules
+
+
+@pytest.mark.parametrize("power", ["9**9**9**9", "Pow(9, Pow(9, 9999))", "Pow(Integer(9), Symbol('s0'))"])
+def test_towers_of_powers(power, trace, tmp_path):
+    def change(whole):
+        whole["graph_module"]["graph"]["tensor_values"]["relu"]["sizes"] = [{"as_expr": {"expr_str": power}}]
+
+    refused(described(tmp_path / "evil.pt2", change), trace, "the graph evaluates")
+
+
+@pytest.mark.parametrize("content", [b'{"a":' + b"[" * 100_000, b"[]", b"\xff"])
+def test_descriptions_that_are_none(content, trace, tmp_path):
+    refused(
+        described(tmp_path / "evil.pt2", lambda _: content), trace, "is not JSON|is not as torch writes it"
+    )
+
+
 class Trap:
     def __init__(self, path) -> None:
         self.path = path
@@ -220,6 +347,16 @@ def test_a_file_that_inflates_is_not_read(tmp_path):
     assert (tmp_path / "bomb.pt").stat().st_size < 100_000
     with pytest.raises(UserError, match=r"holds 0\.0 GB .*allowed are 0\.01 GB \(model.max_gigabytes\)"):
         from_state_dict(Plain, tmp_path / "bomb.pt", max_gigabytes=0.01)
+    # a file may always hold what it is on the disk
+    assert from_state_dict(Plain, tmp_path / "plain.pt", max_gigabytes=1e-9).name == "Plain"
+
+
+def test_one_number_repeated_without_end(trace, tmp_path):
+    net = Plain()
+    net.register_buffer("far", torch.zeros(1).expand(10**12))
+    refused(scripted(net, tmp_path / "net.pt"), trace, r"holds 4,000\.0 GB once it is unpacked")
+    torch.export.save(torch.export.export(net.eval(), (BATCH,)), tmp_path / "net.pt2")
+    refused(tmp_path / "net.pt2", trace, r"holds 4,000\.0 GB once it is unpacked")
 
 
 @pytest.mark.parametrize(

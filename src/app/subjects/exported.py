@@ -20,7 +20,9 @@ import torch
 from torch import nn
 
 from app.errors import UserError
+from app.subjects.formats import MAX_GIGABYTES
 from app.subjects.operators import is_pure
+from app.subjects.weights import check_written_out
 
 _TEXTS = re.compile(r"archive_(format|version)|byteorder|\.data/.*|version|extra/.*")
 """Records that are read as plain text or not at all."""
@@ -45,15 +47,28 @@ _FUNCTION = re.compile(
 _NAME = re.compile(r"[\w.:-]*")
 """Names in the graph; torch writes Python with them."""
 _DESCRIPTION = re.compile(
-    r"stack_trace|nn_module_stack|torch_fn|source_fn_stack|from_node|custom|torch_version|guards_code|as_strings?|"
-    r"(?:in|out)_spec"
+    r"stack_trace|nn_module_stack|torch_fn|source_fn_stack|from_node|custom|torch_version|guards_code|as_strings?"
 )
 """Keys of free text, which is shown, quoted or only split; guards run in `ExportedProgram.module`, unused here."""
-_LOOKED_UP = ("default_factory_module", "__enum__")
-"""Keys in a graph's description of its inputs that make torch import a module of the file's choice."""
+_CALLED = {"target", "as_operator"}
+"""Keys of operators: what a node calls, and what it hands to an operator that calls it."""
+_CONTAINERS = {
+    *(
+        "builtins.tuple",
+        "builtins.list",
+        "builtins.dict",
+        "collections.OrderedDict",
+        "collections.namedtuple",
+    ),
+}
+"""Of inputs and outputs; for others torch imports modules of the file's choice."""
+_POWER = re.compile(r"\*\*|(?:Pow|PowByNatural|FloatPow|LShift)\((?!.*, (?:Integer\()?-?\d{1,2}\)+$)")
+"""Towers of powers, which would be evaluated for ever."""
 
 
-def load_exported(path: Path, allow_unsafe_load: bool = False) -> tuple[nn.Module, tuple[str, ...]]:
+def load_exported(
+    path: Path, allow_unsafe_load: bool = False, max_gigabytes: float = MAX_GIGABYTES
+) -> tuple[nn.Module, tuple[str, ...]]:
     """The module tree of an exported program and notes about it.
 
     The program is unflattened, so that its modules are found by their names and can be replaced one by one.
@@ -73,7 +88,12 @@ def load_exported(path: Path, allow_unsafe_load: bool = False) -> tuple[nn.Modul
     try:
         with path.open("rb") as file, _silent():
             program = torch.export.load(file)
+            check_written_out(
+                path, (*program.state_dict.values(), *program.constants.values()), max_gigabytes
+            )
             module = torch.export.unflatten(program)
+    except UserError:
+        raise
     except Exception as error:  # whatever a foreign graph makes torch's own loader raise
         line = str(error).strip().partition("\n")[0] or type(error).__name__
         raise UserError(f"{path} is an exported program that torch cannot load ({line})") from None
@@ -159,8 +179,11 @@ def _offences(path: Path) -> Iterator[str]:
             continue
         try:
             content = json.loads(reader.get_record(name))
-        except ValueError:
+        except (ValueError, RecursionError):
             yield f"{name} is not JSON"
+            continue
+        if not isinstance(content, dict):
+            yield f"{name} is not as torch writes it"
             continue
         if payload:
             for folder, entry in ((payload[1], entry) for entry in content.get("config", {}).values()):
@@ -196,22 +219,22 @@ def _graph_offences(node: Any, key: str = "") -> Iterator[str]:
     """What in a graph torch would look up or evaluate, but for operators and shapes."""
     if isinstance(node, dict):
         for inner, value in node.items():
-            if inner in _LOOKED_UP:
-                yield f"the graph imports {value!r}"
-            elif not (_NAME.fullmatch(inner) or _is_arithmetic(inner)):
+            if not (_NAME.fullmatch(inner) or _is_arithmetic(inner)):
                 yield f"the graph has the name {inner!r}"
             yield from _graph_offences(value, inner)
     elif isinstance(node, list):
         for value in node:
             yield from _graph_offences(value, key)
     elif isinstance(node, str):
-        if key == "target":
+        if key in _CALLED:
             yield from _target_offences(node)
         elif key == "expr_str" and not _is_arithmetic(node):
             yield f"the graph evaluates {node!r}"
-        elif any(word in node for word in _LOOKED_UP):
-            yield "the graph imports modules"
-        elif not (_DESCRIPTION.fullmatch(key) or key in {"target", "expr_str"} or _NAME.fullmatch(node)):
+        elif key in {"in_spec", "out_spec"} and not _is_plain(node):
+            yield "the graph takes or gives more than plain containers, for which modules are imported"
+        elif not (
+            _DESCRIPTION.fullmatch(key) or key in {"expr_str", "in_spec", "out_spec"} or _NAME.fullmatch(node)
+        ):
             yield f"the graph has the name {node!r}"
 
 
@@ -225,8 +248,36 @@ def _target_offences(target: str) -> Iterator[str]:
             yield f"the graph calls {space}::{name}, which is not known to do no more than compute"
 
 
+def _is_plain(spec: str) -> bool:
+    """Whether a description of nested inputs or outputs holds plain containers only."""
+    try:
+        protocol, tree = json.loads(spec)
+        return protocol == 1 and _is_container(tree)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def _is_container(tree: Any) -> bool:
+    if not isinstance(tree, dict) or set(tree) != {"type", "context", "children_spec"}:
+        return False
+    kind, context, children = tree["type"], tree["context"], tree["children_spec"]
+    if kind is None:
+        return context is None and children == []
+    if kind not in _CONTAINERS or not isinstance(children, list):
+        return False
+    if kind != "collections.namedtuple":  # its context names a class that the process knows
+        keys = json.loads(context)
+        if keys is not None and not (
+            isinstance(keys, list) and all(isinstance(key, str | int) for key in keys)
+        ):
+            return False
+    return all(map(_is_container, children))
+
+
 def _is_arithmetic(expression: str) -> bool:
     """Whether an expression is made of numbers, symbols such as s0, and known functions only."""
+    if len(expression) > 4096 or _POWER.search(expression):
+        return False
     position, text = 0, expression.rstrip()
     while position < len(text):
         token = _TOKEN.match(text, position)

@@ -19,8 +19,8 @@ class Format(Enum):
     SAFETENSORS = "a safetensors file"
 
 
-MAX_GIGABYTES = 8.0
-"""Of a model file, unpacked, where nothing else is said."""
+MAX_GIGABYTES = 2.0
+"""Of a model file, unpacked, where nothing else is said; a larger one may hold what it is on the disk."""
 _ZIP, _PICKLE = b"PK\x03\x04", b"\x80"
 
 
@@ -56,7 +56,7 @@ def locate(path: str | Path, max_gigabytes: float = MAX_GIGABYTES) -> Path:
 
     Args:
         path: a file or a directory.
-        max_gigabytes: what it may hold at most once it is unpacked.
+        max_gigabytes: what it may hold once it is unpacked, if that is more than it is on the disk.
 
     Raises:
         UserError: nothing is there, the directory is no MLflow model or holds no PyTorch model, or the file holds more
@@ -82,25 +82,39 @@ def locate(path: str | Path, max_gigabytes: float = MAX_GIGABYTES) -> Path:
 
 def _bounded(file: Path, max_gigabytes: float) -> Path:
     """The file, if what it holds is no more than it may: a few megabytes of zeros can inflate to all of the memory."""
-    held = file.stat().st_size
+    held = 0
     try:
         with zipfile.ZipFile(file) as archive:
-            held = max(held, sum(each.file_size for each in archive.infolist()))
-    except (zipfile.BadZipFile, OSError):
+            held = sum(each.file_size for each in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         pass  # no archive, or one that is refused later, with what is wrong with it
-    if held > max_gigabytes * 1e9:
+    check_unpacked(file, held, max_gigabytes)
+    return file
+
+
+def check_unpacked(file: Path, held: int, max_gigabytes: float) -> None:
+    """Refuses a file that holds far more than it looks.
+
+    Args:
+        file: it may always hold what it is on the disk.
+        held: bytes that it takes in memory.
+        max_gigabytes: what it may hold if that is more.
+
+    Raises:
+        UserError: it holds more.
+    """
+    if held > max(max_gigabytes * 1e9, file.stat().st_size):
         raise UserError(
             f"{file} holds {held / 1e9:,.1f} GB once it is unpacked; allowed are {max_gigabytes:g} GB "
             "(model.max_gigabytes)"
         )
-    return file
 
 
 def _recognise_archive(path: Path) -> Format:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise UserError(f"{path} is cut off or damaged ({error}): copy or save it again") from None
     # Everything but the oldest archives lies below one top folder, named after the file.
     inner = {name.partition("/")[2] for name in names}
@@ -123,5 +137,5 @@ def _is_safetensors(path: Path, head: bytes) -> bool:
         file.seek(8)
         try:
             return isinstance(json.loads(file.read(length)), dict)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False

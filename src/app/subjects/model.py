@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,7 +19,7 @@ from app.subjects.exported import load_exported
 from app.subjects.formats import MAX_GIGABYTES, Format, locate, recognise
 from app.subjects.preprocess import IMAGENET, Preprocess
 from app.subjects.readiness import ready
-from app.subjects.weights import fit, tensors_in
+from app.subjects.weights import check_written_out, fit, tensors_in
 from app.tables import read_class_names
 
 Output = Literal["auto", "logits", "probs", "binary"]
@@ -179,7 +178,8 @@ def from_file(
         UserError: no file, a damaged or unknown one, one that could run code, or one with weights only.
     """
     file = locate(path, max_gigabytes)
-    module, notes = _load(file, allow_unsafe_load)
+    module, notes = _load(file, allow_unsafe_load, max_gigabytes)
+    check_written_out(file, module.state_dict().values(), max_gigabytes)
     return assemble(
         module,
         name or Path(path).stem.replace("@", "_"),
@@ -206,12 +206,12 @@ def digest_of(module: nn.Module) -> str:
     return hasher.hexdigest()
 
 
-def _load(path: Path, allow_unsafe_load: bool) -> tuple[nn.Module, tuple[str, ...]]:
+def _load(path: Path, allow_unsafe_load: bool, max_gigabytes: float) -> tuple[nn.Module, tuple[str, ...]]:
     match recognise(path):
         case Format.TORCHSCRIPT:
             return _load_torchscript(path, allow_unsafe_load), ()
         case Format.EXPORTED:
-            return load_exported(path, allow_unsafe_load)
+            return load_exported(path, allow_unsafe_load, max_gigabytes)
         case Format.SAFETENSORS:
             raise UserError(_weights_only(path))
     content = read_checkpoint(path, allow_unsafe_load)
@@ -236,27 +236,28 @@ def _weights_only(path: Path, weights: Mapping[str, Tensor] | None = None) -> st
 
 
 def _load_torchscript(path: Path, allow_unsafe_load: bool) -> nn.Module:
-    offending = [] if allow_unsafe_load else list(dict.fromkeys(script_check.offences(path)))
+    if not allow_unsafe_load:
+        _refuse_script(path, script_check.offences(path))
+    unit = torch._C.CompilationUnit()
+    try:  # as torch.jit.load does, which keeps the unit to itself and says each time that it will go
+        module = torch._C.import_ir_module(unit, str(path), torch.device("cpu"), {}, False)  # type: ignore[call-arg]  # the stub lacks one
+        if not allow_unsafe_load:
+            _refuse_script(path, script_check.graph_offences(unit))
+        wrapped: nn.Module = torch.jit._script.wrap_cpp_module(module)  # type: ignore[no-untyped-call]  # untyped
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise UserError(f"{path} is a TorchScript file that torch cannot load ({reason})") from None
+    return wrapped
+
+
+def _refuse_script(path: Path, found: Iterable[str]) -> None:
+    offending = list(dict.fromkeys(found))
     if offending:
         rest = f" and {len(offending) - 3} more" if len(offending) > 3 else ""
         raise UserError(
             f"{path} is a TorchScript file that can do more than compute ({'; '.join(offending[:3])}{rest}): save it "
             "without, export it with torch.export, or set allow_unsafe_load=true if you trust its origin"
         )
-    with warnings.catch_warnings():
-        # torch calls TorchScript deprecated at every load; a finished model stays in its format.
-        warnings.filterwarnings(
-            "ignore", message=r".*torch\.jit\.load.* is deprecated", category=FutureWarning
-        )
-        warnings.filterwarnings(
-            "ignore", message=r".*torch\.jit\.load.* is deprecated", category=DeprecationWarning
-        )
-        try:
-            module: nn.Module = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]  # untyped
-        except (RuntimeError, ValueError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise UserError(f"{path} is a TorchScript file that torch cannot load ({reason})") from None
-    return module
 
 
 def _made(factory: object) -> nn.Module:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from app.errors import UserError
+from app.subjects.formats import check_unpacked
 
 Content = Mapping[str, Any]
 """What a file holds: tensors by name, perhaps in mappings below one another."""
@@ -38,6 +40,26 @@ _NOT_OF_THE_NET = re.compile(
 def tensors_in(content: object) -> dict[str, Tensor]:
     """The tensors in what a file holds by dotted name, in its order; none if it holds no weights."""
     return {name: value for name, _, value in _leaves(content) if isinstance(value, Tensor)}
+
+
+def check_written_out(path: Path, values: Iterable[object], max_gigabytes: float) -> None:
+    """Refuses tensors that take far more memory than their file: one stored number may be repeated without end.
+
+    Args:
+        path: the file.
+        values: what it holds, tensors and others; those that are one view of one memory count once.
+        max_gigabytes: what the file may hold if that is more than it is on the disk.
+
+    Raises:
+        UserError: they take more.
+    """
+    views = {
+        (each.data_ptr() if each.layout == torch.strided else id(each), each.shape, each.dtype): each.numel()
+        * each.element_size()
+        for each in values
+        if isinstance(each, Tensor) and not each.is_meta
+    }
+    check_unpacked(path, sum(views.values()), max_gigabytes)
 
 
 def fit(
